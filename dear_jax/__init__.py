@@ -1,0 +1,33 @@
+# Copyright 2026 The dear_jax authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Deep Equilibrium Algorithmic Reasoning in JAX, on top of CLRS."""
+
+from dear_jax.implicit import fixed_point
+from dear_jax.models import DEARModel
+from dear_jax.processors import get_processor_factory
+from dear_jax.processors import register
+from dear_jax.processors import unregister
+from dear_jax.regularisers import jacobian_penalty
+from dear_jax.samplers import drop_hints
+from dear_jax.solvers import Solution
+from dear_jax.solvers import solve
+from dear_jax.solvers import SolverConfig
+from dear_jax.training import train
+from dear_jax.training import TrainConfig
+
+__version__ = '0.1.0'
+
+__all__ = (
+    'DEARModel',
+    'drop_hints',
+    'fixed_point',
+    'get_processor_factory',
+    'jacobian_penalty',
+    'register',
+    'Solution',
+    'solve',
+    'SolverConfig',
+    'train',
+    'TrainConfig',
+    'unregister',
+)

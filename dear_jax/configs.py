@@ -1,0 +1,176 @@
+# Copyright 2026 The dear_jax authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The settings of a training run, checked where they are made."""
+
+import dataclasses
+import math
+import os
+from typing import Optional, Tuple
+
+from dear_jax import checkpoints
+from dear_jax import processors
+from dear_jax import samplers
+from dear_jax import solvers
+import numpy as np
+
+_ENCODER_INITS = ('default', 'xavier_on_scalars')
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TrainConfig:
+  """The settings of a run; the defaults are the paper's where it has one.
+
+  Attributes:
+    algorithms: Names of CLRS algorithms; several share one processor.
+    processor: A kind of `dear_jax.get_processor_factory`.
+    batch_size: Samples in a training batch.
+    hidden_size: Width of the node states.
+    learning_rate: Of Adam.
+    grad_clip_max_norm: Gradients are clipped to this norm; 0 does not clip.
+    train_steps: Steps in all, each with one batch of every algorithm.
+    seed: Of everything random.
+    train_sizes: Smallest and largest training size. Every batch has one size,
+      drawn uniformly; every size costs one compilation.
+    val_size: Size of the validation samples.
+    test_size: Size of the test samples.
+    val_samples: Validation samples of every algorithm, a fixed set. Rounded
+      up to whole batches of equal size, as another size of batch would cost
+      another compilation.
+    test_samples: The same for the test set.
+    train_samples: None for fresh samples for ever; else the number of samples
+      in the training set, which is cycled through.
+    eval_every: Steps between two validations. A run that ends in between is
+      validated once more.
+    checkpoint_every: Steps between two checkpoints.
+    log_every: Steps between two training lines in metrics.jsonl.
+    solver: 'anderson', 'picard' or 'broyden'.
+    tol: Relative residual at which an instance has converged.
+    max_iter: The most solver steps in training.
+    gradient: 'implicit', 'one_step' or 'unrolled'.
+    jacobian_weight: Weight of the Jacobian penalty.
+    use_ln: Whether the processor ends in a layer norm.
+    nb_triplet_fts: Triplet features, for processors that have some.
+    nb_heads: Heads, for processors that have some.
+    encoder_init: 'default' or 'xavier_on_scalars', as in clrs.
+    dropout_prob: Dropout rate.
+    freeze_processor: Whether to train encoders and decoders only.
+  """
+  algorithms: Tuple[str, ...] = ('bfs',)
+  processor: str = 'dear_pgn'
+  batch_size: int = 32
+  hidden_size: int = 128
+  learning_rate: float = 3e-4
+  grad_clip_max_norm: float = 1.0
+  train_steps: int = 10_000
+  seed: int = 42
+  train_sizes: Tuple[int, int] = (8, 16)
+  val_size: int = 16
+  test_size: int = 64
+  val_samples: int = 100
+  test_samples: int = 100
+  train_samples: Optional[int] = None
+  eval_every: int = 50
+  checkpoint_every: int = 500
+  log_every: int = 10
+  solver: str = 'anderson'
+  tol: float = 0.1
+  max_iter: int = 40
+  gradient: str = 'implicit'
+  jacobian_weight: float = 1e-4
+  use_ln: bool = True
+  nb_triplet_fts: int = 8
+  nb_heads: int = 1
+  encoder_init: str = 'xavier_on_scalars'
+  dropout_prob: float = 0.0
+  freeze_processor: bool = False
+
+  def __post_init__(self):
+    algorithms = self.algorithms
+    if isinstance(algorithms, str):
+      algorithms = (algorithms,)
+    object.__setattr__(self, 'algorithms', tuple(algorithms))
+    object.__setattr__(self, 'train_sizes', tuple(self.train_sizes))
+    if not self.algorithms:
+      raise ValueError('algorithms must name at least one algorithm.')
+    for algorithm in self.algorithms:
+      samplers.check_choice('algorithm', algorithm, samplers.task_names())
+    if len(set(self.algorithms)) < len(self.algorithms):
+      raise ValueError(f'algorithms must not repeat one, got '
+                       f'{", ".join(self.algorithms)}.')
+    samplers.check_choice('processor', self.processor, processors.KINDS)
+    samplers.check_choice('encoder_init', self.encoder_init, _ENCODER_INITS)
+    for name in ('batch_size', 'hidden_size', 'train_steps', 'val_samples',
+                 'test_samples', 'eval_every', 'checkpoint_every', 'log_every',
+                 'nb_triplet_fts', 'nb_heads'):
+      self._check_number(name, 1, whole=True)
+    for name in ('val_size', 'test_size'):
+      self._check_number(name, samplers.MIN_SIZE, whole=True)
+    self._check_number('seed', 0, 2**31 - 1, whole=True)
+    for name in ('learning_rate', 'grad_clip_max_norm', 'jacobian_weight'):
+      self._check_number(name, 0)
+    if not self.learning_rate:
+      raise ValueError('learning_rate must be more than 0.')
+    self._check_number('dropout_prob', 0, 1)
+    if self.dropout_prob == 1:
+      raise ValueError('dropout_prob must be less than 1.')
+    if (len(self.train_sizes) != 2 or
+        not samplers.MIN_SIZE <= self.train_sizes[0] <= self.train_sizes[1]):
+      raise ValueError(
+          'train_sizes must be a smallest and a largest size of at least '
+          f'{samplers.MIN_SIZE}, got {self.train_sizes!r}.')
+    if self.train_samples is not None:
+      self._check_number('train_samples', self.batch_size, whole=True)
+    self.processor_factory()  # checks the solver's and gradient's options
+
+  def _check_number(self, name: str, low: float, high: float = math.inf, *,
+                    whole: bool = False):
+    """Checks that a field is a number in [low, high]."""
+    value = getattr(self, name)
+    kinds = (int, np.integer) if whole else (int, float, np.number)
+    if (isinstance(value, bool) or not isinstance(value, kinds) or
+        not low <= value <= high or not math.isfinite(value)):
+      kind = 'a whole number' if whole else 'a number'
+      limits = (f'of at least {low}' if math.isinf(high)
+                else f'from {low} to {high}')
+      raise ValueError(f'{name} must be {kind} {limits}, got {value!r}.')
+
+  def processor_factory(self):
+    """The processor of this run, ready for a model."""
+    return processors.get_processor_factory(
+        self.processor, use_ln=self.use_ln,
+        nb_triplet_fts=self.nb_triplet_fts, nb_heads=self.nb_heads,
+        solver=solvers.SolverConfig(
+            method=self.solver, tol=self.tol, max_iter=self.max_iter),
+        gradient=self.gradient)
+
+
+PRESETS = {
+    # One training size, so one compilation.
+    'quick': TrainConfig(train_steps=1_000, train_sizes=(16, 16),
+                         eval_every=100),
+    'default': TrainConfig(),
+    # 100 epochs of 1e5 samples, validated once an epoch.
+    'paper': TrainConfig(train_samples=100_000, train_steps=312_500,
+                         eval_every=3_125),
+}
+
+
+def load_config(workdir: checkpoints.PathLike) -> TrainConfig:
+  """Reads the settings of a run from its folder.
+
+  Args:
+    workdir: The run folder.
+
+  Returns:
+    The settings.
+
+  Raises:
+    checkpoints.RunError: if the folder holds no readable settings.
+  """
+  stored = checkpoints.read_json(workdir, 'config.json')
+  try:
+    return TrainConfig(**stored['config'])
+  except (KeyError, TypeError, ValueError) as e:
+    raise checkpoints.RunError(
+        f'The config.json in {os.fspath(workdir)} was not written by this '
+        f'version of dear_jax ({e}).') from e

@@ -1,0 +1,339 @@
+# Copyright 2026 The dear_jax authors.
+# SPDX-License-Identifier: Apache-2.0
+"""DEARModel: a CLRS `BaselineModel` that solves instead of unrolling."""
+
+import functools
+import re
+from typing import Dict, List, Optional, Tuple, Union
+
+import chex
+import clrs
+from clrs._src import baselines
+from clrs._src import decoders
+from clrs._src import losses
+from clrs._src import processors as clrs_processors
+from dear_jax import nets
+from dear_jax import processors
+from dear_jax import solvers
+import haiku as hk
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+
+_Array = chex.Array
+_Metrics = Dict[str, _Array]
+
+
+class DEARModel(clrs.models.BaselineModel):
+  """Deep equilibrium algorithmic reasoner, wherever a `BaselineModel` was.
+
+  Reads inputs and outputs only: hints and their lengths are dropped before
+  anything is compiled. After each `feedback`, `metrics` has the losses and how
+  the solver fared.
+  """
+
+  def __init__(self,
+               spec: Union[clrs.Spec, List[clrs.Spec]],
+               dummy_trajectory: Union[List[clrs.Feedback], clrs.Feedback],
+               processor_factory: processors.ProcessorFactory,
+               hidden_dim: int = 32,
+               encode_hints: bool = False,
+               decode_hints: bool = True,
+               encoder_init: str = 'default',
+               use_lstm: bool = False,
+               learning_rate: float = 0.005,
+               grad_clip_max_norm: float = 0.0,
+               checkpoint_path: str = '/tmp/clrs3',
+               freeze_processor: bool = False,
+               dropout_prob: float = 0.0,
+               hint_teacher_forcing: float = 0.0,
+               hint_repred_mode: str = 'soft',
+               name: str = 'dear_model',
+               nb_msg_passing_steps: int = 1,
+               debug: bool = False,
+               *,
+               jacobian_weight: float = 1e-4,
+               eval_iterations: int = 4,
+               restrict_pointers: Optional[bool] = None):
+    """Constructs the model; the arguments are those of `BaselineModel`.
+
+    What concerns hints is accepted and has no effect.
+
+    Args:
+      spec: As in CLRS, like all that is not mentioned here.
+      dummy_trajectory: As in CLRS.
+      processor_factory: From `dear_jax.get_processor_factory`.
+      hidden_dim: As in CLRS.
+      encode_hints: No effect.
+      decode_hints: No effect.
+      encoder_init: As in CLRS.
+      use_lstm: Must be False, since there is no sequence of steps.
+      learning_rate: As in CLRS.
+      grad_clip_max_norm: As in CLRS.
+      checkpoint_path: As in CLRS.
+      freeze_processor: As in CLRS.
+      dropout_prob: Dropout on the equilibrium before it is decoded.
+      hint_teacher_forcing: No effect.
+      hint_repred_mode: No effect.
+      name: As in CLRS.
+      nb_msg_passing_steps: Must be 1; a fixed point needs no repetition.
+      debug: Whether `predict` also returns the equilibrium.
+      jacobian_weight: Weight of the Jacobian penalty; 0 leaves it out.
+      eval_iterations: How many times as many solver iterations `predict` may
+        take.
+      restrict_pointers: Whether to choose pointers among edges and self-loops
+        only. None does so on the tasks where the solution always allows it.
+    """
+    del encode_hints, decode_hints, hint_teacher_forcing, hint_repred_mode
+    if use_lstm:
+      raise ValueError('use_lstm=True needs a sequence of steps, which an '
+                       'equilibrium model does not have.')
+    if nb_msg_passing_steps != 1:
+      raise ValueError('nb_msg_passing_steps must be 1 in an equilibrium '
+                       f'model, got {nb_msg_passing_steps}.')
+    if jacobian_weight < 0:
+      raise ValueError(
+          f'jacobian_weight must not be negative, got {jacobian_weight}.')
+    if eval_iterations < 1:
+      raise ValueError(
+          f'eval_iterations must be at least 1, got {eval_iterations}.')
+    self._jacobian_weight = jacobian_weight
+    self._eval_iterations = eval_iterations
+    self._restrict_pointers = restrict_pointers
+    self._devices = _Devices()
+    self.metrics: _Metrics = {}
+    super().__init__(
+        spec=spec, dummy_trajectory=dummy_trajectory,
+        processor_factory=processor_factory, hidden_dim=hidden_dim,
+        decode_hints=False, encoder_init=encoder_init,
+        learning_rate=learning_rate, grad_clip_max_norm=grad_clip_max_norm,
+        checkpoint_path=checkpoint_path, freeze_processor=freeze_processor,
+        dropout_prob=dropout_prob, name=name, debug=debug)
+
+  def _create_net_fns(self, hidden_dim, encode_hints, processor_factory,
+                      use_lstm, encoder_init, dropout_prob,
+                      hint_teacher_forcing, hint_repred_mode):
+    del encode_hints, use_lstm, hint_teacher_forcing, hint_repred_mode
+
+    def use_net(*args, **kwargs):
+      net = nets.EquilibriumNet(
+          self._spec, hidden_dim, processor_factory,
+          encoder_init=encoder_init, dropout_prob=dropout_prob,
+          nb_dims=self.nb_dims, eval_iterations=self._eval_iterations,
+          restrict_pointers=self._restrict_pointers)
+      return net(*args, **kwargs)
+
+    self.net_fn = hk.transform(use_net)
+    # One program serves one device or many: it follows where its data is.
+    self.jitted_init = jax.jit(functools.partial(
+        self.net_fn.init, repred=True, algorithm_index=-1))
+    self.jitted_grad = jax.jit(self._compute_grad, static_argnums=3)
+    self.jitted_feedback = jax.jit(self._feedback, donate_argnums=(0, 3),
+                                   static_argnums=4)
+    self.jitted_evaluate = jax.jit(self._evaluate, static_argnums=4)
+    self.jitted_accum_opt_update = jax.jit(
+        baselines.accum_opt_update, donate_argnums=(0, 2),
+        static_argnums=(3, 4))
+
+  def init(self, features: Union[clrs.Features, List[clrs.Features]],
+           seed: int):
+    """Draws new parameters."""
+    if not isinstance(features, list):
+      features = [features]
+    if len(features) != len(self._spec):
+      raise ValueError(f'The model has {len(self._spec)} algorithms, but got '
+                       f'features of {len(features)}.')
+    inputs = [self._devices.replicate(tuple(f.inputs)) for f in features]
+    self.params = self.jitted_init(jax.random.PRNGKey(seed), inputs)
+    self.opt_state = self.opt.init(self._device_params)
+
+  @property
+  def params(self):
+    return jax.device_get(self._device_params)
+
+  @params.setter
+  def params(self, params):
+    self._device_params = self._devices.replicate(params)
+
+  @property
+  def opt_state(self):
+    return jax.device_get(self._device_opt_state)
+
+  @opt_state.setter
+  def opt_state(self, opt_state):
+    self._device_opt_state = self._devices.replicate(opt_state)
+
+  def feedback(self, rng_key: _Array, feedback: clrs.Feedback,
+               algorithm_index: Optional[int] = None) -> _Array:
+    """Takes one optimiser step; returns the loss, regularisers included."""
+    inputs, outputs = self._devices.split(_inputs_and_outputs(feedback))
+    self._device_params, self._device_opt_state, self.metrics = (
+        self.jitted_feedback(
+            self._device_params, rng_key, (inputs, outputs),
+            self._device_opt_state, self._index(algorithm_index)))
+    return self.metrics['loss']
+
+  def compute_grad(self, rng_key: _Array, feedback: clrs.Feedback,
+                   algorithm_index: Optional[int] = None
+                   ) -> Tuple[_Array, hk.Params]:
+    """Returns loss and gradients without taking a step."""
+    data = self._devices.split(_inputs_and_outputs(feedback))
+    grads, self.metrics = self.jitted_grad(
+        self._device_params, rng_key, data, self._index(algorithm_index))
+    return self.metrics['loss'], grads
+
+  def update_model_params_accum(self, grads) -> None:
+    """Takes a step with gradients collected from several algorithms."""
+    self._device_params, self._device_opt_state = self.jitted_accum_opt_update(
+        self._device_params, self._devices.replicate(grads),
+        self._device_opt_state, self.opt, self._freeze_processor)
+
+  def predict(self, rng_key: _Array, features: clrs.Features,
+              algorithm_index: Optional[int] = None,
+              return_hints: bool = False,
+              return_all_outputs: bool = False):
+    """Predicts outputs, as `BaselineModel.predict`; there are no hints."""
+    del return_hints
+    index = self._index(algorithm_index)
+    preds, _, hidden = self.jitted_evaluate(
+        self._device_params, rng_key,
+        self._devices.split(tuple(features.inputs)), (), index)
+    if return_all_outputs:
+      preds = jax.tree_util.tree_map(lambda x: x[None], preds)
+    if self.debug:
+      return preds, None, hidden[None]
+    return preds, None
+
+  def evaluate(self, rng_key: _Array, feedback: clrs.Feedback,
+               algorithm_index: Optional[int] = None
+               ) -> Tuple[Dict[str, clrs.DataPoint], _Metrics]:
+    """Predictions, with the task loss and how the solver fared."""
+    inputs, outputs = self._devices.split(_inputs_and_outputs(feedback))
+    preds, metrics, _ = self.jitted_evaluate(
+        self._device_params, rng_key, inputs, outputs,
+        self._index(algorithm_index))
+    return preds, metrics
+
+  def _index(self, algorithm_index: Optional[int]) -> int:
+    if algorithm_index is None and len(self._spec) == 1:
+      return 0
+    if algorithm_index is None or not 0 <= algorithm_index < len(self._spec):
+      raise ValueError(f'algorithm_index must be in 0..{len(self._spec) - 1}, '
+                       f'got {algorithm_index}.')
+    return algorithm_index
+
+  def _loss(self, params, rng_key, data, algorithm_index):
+    inputs, outputs = data
+    net_output = self.net_fn.apply(
+        params, rng_key, [inputs], repred=False,
+        algorithm_index=algorithm_index,
+        with_penalty=self._jacobian_weight > 0)
+    task_loss = _task_loss(outputs, net_output.output_preds)
+    penalty = net_output.jacobian_penalty
+    loss = task_loss + self._jacobian_weight * penalty
+    metrics = dict(loss=loss, task_loss=task_loss, jacobian_penalty=penalty,
+                   **_solver_metrics(net_output.solution))
+    return loss, metrics
+
+  def _compute_grad(self, params, rng_key, data, algorithm_index):
+    grads, metrics = jax.grad(self._loss, has_aux=True)(
+        params, rng_key, data, algorithm_index)
+    return grads, metrics
+
+  def _feedback(self, params, rng_key, data, opt_state, algorithm_index):
+    grads, metrics = self._compute_grad(params, rng_key, data, algorithm_index)
+    params, opt_state = self._update_params(params, grads, opt_state,
+                                            algorithm_index)
+    return params, opt_state, metrics
+
+  def _update_params(self, params, grads, opt_state, algorithm_index):
+    """One step that leaves what the algorithm does not use as it was.
+
+    That is the encoders and decoders of other algorithms: their momenta must
+    not decay while others train.
+    """
+    trained = {
+        module: jax.tree_util.tree_map(
+            lambda _, on=self._is_trained(module, algorithm_index): on, leaves)
+        for module, leaves in params.items()}
+    updates, new_opt_state = self.opt.update(grads, opt_state, params)
+    updates = jax.tree_util.tree_map(
+        lambda on, x: x if on else jnp.zeros_like(x), trained, updates)
+    trained_state = optax.tree_utils.tree_map_params(
+        self.opt, lambda _, on: on, opt_state, trained,
+        transform_non_params=lambda _: True)
+    opt_state = jax.tree_util.tree_map(
+        lambda on, new, old: new if on else old, trained_state, new_opt_state,
+        opt_state)
+    return optax.apply_updates(params, updates), opt_state
+
+  def _is_trained(self, module: str, algorithm_index: int) -> bool:
+    if clrs_processors.PROCESSOR_TAG in module:
+      return not self._freeze_processor
+    owner = re.search(r'algo_(\d+)_', module)
+    return owner is None or int(owner.group(1)) == algorithm_index
+
+  def _evaluate(self, params, rng_key, inputs, outputs, algorithm_index):
+    net_output = self.net_fn.apply(
+        params, rng_key, [inputs], repred=True,
+        algorithm_index=algorithm_index)
+    preds = decoders.postprocess(
+        self._spec[algorithm_index], net_output.output_preds,
+        sinkhorn_temperature=0.1, sinkhorn_steps=50, hard=True)
+    metrics = dict(task_loss=_task_loss(outputs, net_output.output_preds),
+                   **_solver_metrics(net_output.solution))
+    return preds, metrics, net_output.solution.value
+
+
+def _inputs_and_outputs(feedback: clrs.Feedback):
+  return tuple(feedback.features.inputs), tuple(feedback.outputs)
+
+
+def _task_loss(outputs, output_preds) -> _Array:
+  """The sum of CLRS's output losses, without any regulariser."""
+  loss = jnp.zeros(())
+  for truth in outputs:
+    pred = output_preds[truth.name]
+    loss += losses.output_loss(truth=truth, pred=pred,
+                               nb_nodes=pred.shape[-1])
+  return loss
+
+
+def _solver_metrics(solution: solvers.Solution) -> _Metrics:
+  return dict(
+      solver_steps_mean=jnp.mean(solution.steps.astype(jnp.float32)),
+      solver_steps_max=jnp.max(solution.steps),
+      residual=jnp.mean(solution.residual),
+      converged=jnp.mean(solution.converged.astype(jnp.float32)))
+
+
+class _Devices:
+  """Puts data on all local devices: parameters whole, batches in parts."""
+
+  def __init__(self):
+    devices = jax.local_devices()
+    self._count = len(devices)
+    mesh = jax.sharding.Mesh(np.array(devices), ('batch',))
+    spec = jax.sharding.PartitionSpec
+    self._whole = jax.sharding.NamedSharding(mesh, spec())
+    self._parts = jax.sharding.NamedSharding(mesh, spec('batch'))
+
+  def replicate(self, tree):
+    return self._put(tree, self._whole)
+
+  def split(self, tree):
+    """Splits along the leading axis where the devices divide it."""
+    sizes = {np.shape(x)[0] for x in jax.tree_util.tree_leaves(tree)}
+    even = all(size % self._count == 0 for size in sizes)
+    return self._put(tree, self._parts if even else self._whole)
+
+  def _put(self, tree, sharding):
+    return jax.tree_util.tree_map(
+        lambda x: jax.device_put(_narrow(x), sharding), tree)
+
+
+def _narrow(x):
+  # CLRS's samplers speak float64; without x64 the device would not.
+  return x if isinstance(x, jax.Array) else np.asarray(
+      x, dtype=jax.dtypes.canonicalize_dtype(np.result_type(x)))

@@ -1,0 +1,223 @@
+# Copyright 2026 The dear_jax authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Encode once, solve once, decode once: on CLRS's encoders and decoders."""
+
+import dataclasses
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence
+
+import chex
+import clrs
+from clrs._src import decoders
+from clrs._src import encoders
+from clrs._src import nets as clrs_nets
+from dear_jax import processors
+from dear_jax import regularisers
+from dear_jax import solvers
+import haiku as hk
+import jax
+import jax.numpy as jnp
+
+_Array = chex.Array
+
+# A finite stand-in for minus infinity: its softmax is exactly zero, and its
+# product with a zero of a one-hot target is no NaN.
+_NO_EDGE = -1e9
+
+
+class NetOutput(NamedTuple):
+  """What the net says of one batch."""
+  output_preds: Dict[str, _Array]  # raw decoder outputs
+  solution: solvers.Solution  # of the node states, [B, N, F]
+  jacobian_penalty: _Array  # [], zero unless asked for
+
+
+class EquilibriumNet(clrs_nets.Net):
+  """A CLRS `Net` whose message passing is one solve.
+
+  Neither hints nor the number of steps of the algorithm reach it: of the
+  features it reads the inputs, and nothing else.
+  """
+
+  def __init__(self,
+               spec: List[clrs.Spec],
+               hidden_dim: int,
+               processor_factory: processors.ProcessorFactory,
+               *,
+               encoder_init: str,
+               dropout_prob: float,
+               nb_dims: List[Dict[str, int]],
+               eval_iterations: int,
+               restrict_pointers: Optional[bool],
+               name: str = 'net'):
+    """Constructs the net.
+
+    Args:
+      spec: One spec an algorithm.
+      hidden_dim: Width of all features.
+      processor_factory: From `dear_jax.get_processor_factory`.
+      encoder_init: As in CLRS.
+      dropout_prob: Dropout on the equilibrium before it is decoded.
+      nb_dims: Sizes of the categorical features, by algorithm and name.
+      eval_iterations: How many times as many iterations a solve may take at
+        evaluation.
+      restrict_pointers: Whether pointers are chosen among edges and self-loops
+        only; None decides by `pointers_lie_on_edges`.
+      name: Name of the module.
+    """
+    super().__init__(
+        spec=spec, hidden_dim=hidden_dim, encode_hints=False,
+        decode_hints=False, processor_factory=processor_factory,
+        use_lstm=False, encoder_init=encoder_init, dropout_prob=dropout_prob,
+        hint_teacher_forcing=0.0, nb_dims=nb_dims, name=name)
+    self._eval_iterations = eval_iterations
+    self._restrict_pointers = restrict_pointers
+
+  def __call__(self,  # pytype: disable=signature-mismatch
+               inputs_list: Sequence[Sequence[clrs.DataPoint]],
+               *,
+               repred: bool,
+               algorithm_index: int,
+               with_penalty: bool = False) -> NetOutput:
+    """Processes one batch.
+
+    Args:
+      inputs_list: The input probes of one algorithm, or of all to initialise.
+      repred: False in training, True in evaluation.
+      algorithm_index: Which algorithm the inputs are of; -1 for all.
+      with_penalty: Whether to estimate the Jacobian penalty.
+
+    Returns:
+      Predictions and solution of the (last) algorithm.
+    """
+    if algorithm_index == -1:
+      algorithm_indices = range(len(inputs_list))
+    else:
+      algorithm_indices = [algorithm_index]
+    assert len(algorithm_indices) == len(inputs_list)
+
+    self.encoders, self.decoders = self._construct_encoders_decoders()
+    self.processor = self.processor_factory(self.hidden_dim)
+    if not isinstance(self.processor, processors.Equilibrium):
+      raise ValueError(
+          'An equilibrium model needs a processor of a kind in '
+          f'{", ".join(processors.KINDS)}, made by '
+          'dear_jax.get_processor_factory; got '
+          f'{type(self.processor).__name__}.')
+    for index, inputs in zip(algorithm_indices, inputs_list):
+      output = self._process(inputs, index, repred, with_penalty)
+    return output
+
+  def _process(self, inputs, index: int, repred: bool,
+               with_penalty: bool) -> NetOutput:
+    spec = self.spec[index]
+    node_fts, edge_fts, graph_fts, adj_mat = self._encode(
+        inputs, self.encoders[index])
+    if not has_graph(spec):
+      adj_mat = jnp.ones_like(adj_mat)
+
+    solver = self.processor.solver
+    if repred:
+      solver = dataclasses.replace(
+          solver, max_iter=self._eval_iterations * solver.max_iter)
+    result = self.processor.solve(
+        node_fts, edge_fts, graph_fts, adj_mat, jnp.zeros_like(node_fts),
+        solver=solver)
+    hidden = result.solution.value
+    if not repred and self._dropout_prob:
+      hidden = hk.dropout(hk.next_rng_key(), self._dropout_prob, hidden)
+
+    edge_embeddings = [edge_fts]
+    if result.edges is not None:
+      edge_embeddings.append(result.edges)
+    _, output_preds = decoders.decode_fts(
+        decoders=self.decoders[index],
+        spec=spec,
+        h_t=jnp.concatenate([node_fts, hidden], axis=-1),
+        adj_mat=adj_mat,
+        edge_fts=jnp.concatenate(edge_embeddings, axis=-1),
+        graph_fts=graph_fts,
+        inf_bias=self.processor.inf_bias,
+        inf_bias_edge=self.processor.inf_bias_edge,
+        repred=repred)
+    restrict = self._restrict_pointers
+    if restrict is None:
+      restrict = pointers_lie_on_edges(spec)
+    penalty = jnp.zeros((), hidden.dtype)
+    if with_penalty:
+      penalty = regularisers.jacobian_penalty(
+          result.fun, result.solution.value, *result.args,
+          key=hk.next_rng_key())
+    return NetOutput(
+        output_preds=_adjust_logits(spec, output_preds, adj_mat, restrict),
+        solution=result.solution,
+        jacobian_penalty=penalty)
+
+  def _encode(self, inputs, encs):
+    """Sums the encodings of all inputs into node, edge and graph features."""
+    batch_size, nb_nodes = _dimensions(inputs)
+    node_fts = jnp.zeros((batch_size, nb_nodes, self.hidden_dim))
+    edge_fts = jnp.zeros((batch_size, nb_nodes, nb_nodes, self.hidden_dim))
+    graph_fts = jnp.zeros((batch_size, self.hidden_dim))
+    adj_mat = jnp.tile(jnp.eye(nb_nodes), (batch_size, 1, 1))
+    for probe in inputs:
+      probe = encoders.preprocess(probe, nb_nodes)
+      encoder = encs[probe.name]
+      adj_mat = encoders.accum_adj_mat(probe, adj_mat)
+      node_fts = encoders.accum_node_fts(encoder, probe, node_fts)
+      edge_fts = encoders.accum_edge_fts(encoder, probe, edge_fts)
+      graph_fts = encoders.accum_graph_fts(encoder, probe, graph_fts)
+    return node_fts, edge_fts, graph_fts, adj_mat
+
+
+def has_graph(spec: clrs.Spec) -> bool:
+  """Whether the task comes with a graph; if not, its nodes are an array."""
+  return any(stage == clrs.Stage.INPUT and location == clrs.Location.EDGE
+             and type_ == clrs.Type.MASK
+             for stage, location, type_ in spec.values())
+
+
+def pointers_lie_on_edges(spec: clrs.Spec) -> bool:
+  """Whether every pointer of the task's solution is an edge or a self-loop.
+
+  That is so for the predecessor trees `pi` of bfs, dfs, bellman_ford,
+  dijkstra, dag_shortest_paths and mst_prim. It is not for the order of a
+  topological sort or the representatives of strongly connected components.
+
+  Args:
+    spec: The spec of the task.
+
+  Returns:
+    Whether node pointers may be restricted, as the paper does.
+  """
+  return has_graph(spec) and spec.get('pi') == (
+      clrs.Stage.OUTPUT, clrs.Location.NODE, clrs.Type.POINTER)
+
+
+def permutation_logits(log_matrix: _Array) -> _Array:
+  """Keeps permutation logits from being very negative at the start.
+
+  The leaky ReLU with its kink at (-6, -6) of the paper's appendix on the
+  differences to Ibarz et al. (2022), applied after the Sinkhorn operator.
+  """
+  return jax.nn.leaky_relu(log_matrix + 6.0) - 6.0
+
+
+def _adjust_logits(spec: clrs.Spec, preds: Dict[str, _Array], adj_mat: _Array,
+                   restrict_pointers: bool) -> Dict[str, _Array]:
+  """What the paper does to logits beyond CLRS's decoders."""
+  adjusted = dict(preds)
+  for name, logits in preds.items():
+    _, location, type_ = spec[name]
+    if type_ == clrs.Type.PERMUTATION_POINTER:
+      adjusted[name] = permutation_logits(logits)
+    elif (restrict_pointers and location == clrs.Location.NODE
+          and type_ == clrs.Type.POINTER):
+      adjusted[name] = jnp.where(adj_mat > 0.5, logits, _NO_EDGE)
+  return adjusted
+
+
+def _dimensions(inputs: Any):
+  for probe in inputs:
+    if probe.location in (clrs.Location.NODE, clrs.Location.EDGE):
+      return probe.data.shape[:2]
+  raise ValueError('There is no input on nodes or edges to tell the size from.')

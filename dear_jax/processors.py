@@ -1,0 +1,401 @@
+# Copyright 2026 The dear_jax authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Processors: the paper's PGN and Triplet-MPNN, and any CLRS kind, at rest.
+
+A *step* is what a neural algorithmic reasoner repeats. It comes in two parts:
+`prepare` computes, once, all that does not change while the state does; `step`
+maps a state to the next. `Equilibrium` is a CLRS processor that returns the
+fixed point of a step instead of its next state.
+"""
+
+import functools
+import inspect
+from typing import Any, Callable, NamedTuple, Optional, Tuple
+
+import chex
+import clrs
+from clrs._src import processors as clrs_processors
+from dear_jax import implicit
+from dear_jax import layers
+from dear_jax import solvers
+import haiku as hk
+import jax
+import jax.numpy as jnp
+
+_Array = chex.Array
+_Context = chex.ArrayTree
+ProcessorFactory = Callable[[int], 'Equilibrium']
+
+# How each CLRS kind is rebuilt: from the kind that masks by the adjacency
+# matrix, and a matrix. For CLRS, 'mpnn' is a 'pgn' on the full graph and
+# 'deepsets' one on self-loops only; stated so, all kinds respect padding.
+_CLRS_KINDS = {
+    'deepsets': ('pgn', 'self'),
+    'gat': ('gat', 'graph'),
+    'gat_full': ('gat', 'full'),
+    'gatv2': ('gatv2', 'graph'),
+    'gatv2_full': ('gatv2', 'full'),
+    'memnet_full': ('memnet_masked', 'full'),
+    'memnet_masked': ('memnet_masked', 'graph'),
+    'mpnn': ('pgn', 'full'),
+    'pgn': ('pgn', 'graph'),
+    'pgn_mask': ('pgn_mask', 'graph'),
+    'triplet_mpnn': ('triplet_pgn', 'full'),
+    'triplet_pgn': ('triplet_pgn', 'graph'),
+    'triplet_pgn_mask': ('triplet_pgn_mask', 'graph'),
+    'gpgn': ('gpgn', 'graph'),
+    'gpgn_mask': ('gpgn_mask', 'graph'),
+    'gmpnn': ('gpgn', 'full'),
+    'triplet_gpgn': ('triplet_gpgn', 'graph'),
+    'triplet_gpgn_mask': ('triplet_gpgn_mask', 'graph'),
+    'triplet_gmpnn': ('triplet_gpgn', 'full'),
+}
+_PREFIX = 'dear_'
+KINDS = tuple(_PREFIX + kind for kind in _CLRS_KINDS)
+
+
+class PGN(clrs_processors.Processor):
+  """The paper's default step (section 4; appendix on differences to Ibarz).
+
+  A pointer graph network with max aggregation and a gate as in Ibarz et al.
+  (2022), but: no nonlinearity after the step, a layer norm before each ReLU of
+  the message MLP, and a gate whose bias starts at 0. At CLRS's -3 the state
+  would move so slowly that it passes for a fixed point long before it is one.
+
+  With triplet features it is the paper's Triplet-MPNN: the same node update,
+  and edge embeddings made of triplet messages for the decoders. As in the
+  paper's code its messages, too, stay on the edges of the graph.
+  """
+
+  def __init__(self,
+               out_size: int,
+               *,
+               use_ln: bool = True,
+               nb_triplet_fts: int = 0,
+               name: str = 'pgn'):
+    super().__init__(name=name)
+    self._out_size = out_size
+    self._nb_triplet_fts = nb_triplet_fts
+    split = lambda name: layers.SplitLinear(out_size, name=name)
+    linear = lambda name: hk.Linear(out_size, name=name)
+    self._receiver = split('message_receiver')
+    self._sender = split('message_sender')
+    self._edge = linear('message_edge')
+    self._graph = linear('message_graph')
+    self._message_mlp = layers.MessageMLP([out_size, out_size])
+    self._update_state = split('update_state')
+    self._update_messages = linear('update_messages')
+    self._norm = layers.layer_norm('norm') if use_ln else lambda x: x
+    self._gate_state = split('gate_state')
+    self._gate_messages = linear('gate_messages')
+    self._gate_out = linear('gate_out')
+    if nb_triplet_fts:
+      narrow = functools.partial(hk.Linear, nb_triplet_fts)
+      self._triplet_nodes = [
+          layers.SplitLinear(nb_triplet_fts, name=f'triplet_node_{i}')
+          for i in range(3)]
+      self._triplet_edges = [narrow(name=f'triplet_edge_{i}')
+                             for i in range(3)]
+      self._triplet_graph = narrow(name='triplet_graph')
+      self._triplet_out = linear('triplet_out')
+
+  def prepare(self, node_fts: _Array, edge_fts: _Array, graph_fts: _Array,
+              adj_mat: _Array) -> _Context:
+    """Everything that a solve can share between its evaluations."""
+    size = self._out_size
+    chex.assert_axis_dimension(node_fts, -1, size)  # as everywhere in CLRS
+    # [B, sender, receiver, F]
+    messages = (
+        self._edge(edge_fts)
+        + self._graph(graph_fts)[:, None, None]
+        + self._receiver.constant(node_fts, size)[:, None]
+        + self._sender.constant(node_fts, size)[:, :, None])
+    context = dict(
+        messages=messages,
+        update=self._update_state.constant(node_fts, size),
+        gate=self._gate_state.constant(node_fts, size),
+        is_edge=adj_mat > 0.5)
+    if self._nb_triplet_fts:
+      on_nodes = [x.constant(node_fts, size) for x in self._triplet_nodes]
+      on_edges = [x(edge_fts) for x in self._triplet_edges]
+      context.update(
+          triplet_nodes=on_nodes,
+          triplet_edges=on_edges,
+          triplet_graph=self._triplet_graph(graph_fts),
+          is_node=jnp.any(adj_mat > 0.5, axis=1))
+    return context
+
+  def step(self, hidden: _Array, context: _Context) -> _Array:
+    """The next state of the nodes, [B, N, F]."""
+    state = lambda layer: layer.state(hidden, self._out_size)
+    messages = (
+        context['messages']
+        + state(self._receiver)[:, None]
+        + state(self._sender)[:, :, None])
+    messages = self._message_mlp(messages)
+    messages = jnp.where(context['is_edge'][..., None], messages,
+                         -clrs_processors.BIG_NUMBER)
+    messages = jnp.max(messages, axis=1)
+
+    update = self._norm(context['update'] + state(self._update_state)
+                        + self._update_messages(messages))
+    gate = jax.nn.sigmoid(self._gate_out(jax.nn.relu(
+        context['gate'] + state(self._gate_state)
+        + self._gate_messages(messages))))
+    return update * gate + hidden * (1 - gate)
+
+  def edges(self, hidden: _Array, context: _Context) -> Optional[_Array]:
+    """Edge embeddings [B, N, N, F] from triplets (Dudzik and Velickovic)."""
+    if not self._nb_triplet_fts:
+      return None
+    nodes = [
+        constant + layer.state(hidden, self._out_size)
+        for layer, constant in zip(self._triplet_nodes,
+                                   context['triplet_nodes'])]
+    edges = context['triplet_edges']
+    triplets = (
+        nodes[0][:, :, None, None] + nodes[1][:, None, :, None]
+        + nodes[2][:, None, None, :]
+        + edges[0][:, :, :, None] + edges[1][:, :, None, :]
+        + edges[2][:, None, :, :]
+        + context['triplet_graph'][:, None, None, None])  # [B, N, N, N, T]
+    triplets = jnp.where(context['is_node'][:, :, None, None, None], triplets,
+                         -clrs_processors.BIG_NUMBER)
+    return jax.nn.relu(self._triplet_out(jnp.max(triplets, axis=1)))
+
+  def __call__(self, node_fts: _Array, edge_fts: _Array, graph_fts: _Array,
+               adj_mat: _Array, hidden: _Array,
+               **unused_kwargs) -> Tuple[_Array, Optional[_Array]]:
+    """A single step, as any CLRS processor."""
+    context = self.prepare(node_fts, edge_fts, graph_fts, adj_mat)
+    return self.step(hidden, context), self.edges(hidden, context)
+
+
+class ClrsStep:
+  """Any processor of CLRS as a step. XLA hoists what does not change."""
+
+  def __init__(self, processor: clrs_processors.Processor):
+    self._processor = processor
+    self.module_name = processor.module_name
+    self.inf_bias = processor.inf_bias
+    self.inf_bias_edge = processor.inf_bias_edge
+
+  def prepare(self, node_fts, edge_fts, graph_fts, adj_mat) -> _Context:
+    return dict(node_fts=node_fts, edge_fts=edge_fts, graph_fts=graph_fts,
+                adj_mat=adj_mat)
+
+  def step(self, hidden: _Array, context: _Context) -> _Array:
+    return self._processor(hidden=hidden, **context)[0]
+
+  def edges(self, hidden: _Array, context: _Context) -> Optional[_Array]:
+    return self._processor(hidden=hidden, **context)[1]
+
+
+class EquilibriumResult(NamedTuple):
+  """A solved batch, and the step that it is a fixed point of."""
+  solution: solvers.Solution
+  edges: Optional[_Array]  # [B, N, N, F]
+  fun: Callable[..., _Array]  # fun(hidden, *args) -> hidden
+  args: Tuple[Any, ...]
+
+
+class Equilibrium(clrs_processors.Processor):
+  """A CLRS processor that returns the fixed point of a step.
+
+  It has no parameters of its own: those of its step are named as if the step
+  were used directly.
+  """
+
+  def __init__(self,
+               step,
+               *,
+               solver: solvers.SolverConfig,
+               backward: Optional[solvers.SolverConfig],
+               gradient: str,
+               connectivity: str,
+               name: str = 'equilibrium'):
+    super().__init__(name=name)
+    self._step = step
+    self.solver = solver
+    self._backward = backward
+    self._gradient = gradient
+    self._connectivity = connectivity
+
+  @property
+  def inf_bias(self):
+    return self._step.inf_bias
+
+  @property
+  def inf_bias_edge(self):
+    return self._step.inf_bias_edge
+
+  def __call__(self, node_fts: _Array, edge_fts: _Array, graph_fts: _Array,
+               adj_mat: _Array, hidden: _Array, *,
+               node_mask: Optional[_Array] = None,
+               **unused_kwargs) -> Tuple[_Array, Optional[_Array]]:
+    """Solves from `hidden`; the rest is as in `clrs.models`."""
+    result = self.solve(node_fts, edge_fts, graph_fts, adj_mat, hidden,
+                        node_mask=node_mask)
+    return result.solution.value, result.edges
+
+  def solve(self, node_fts: _Array, edge_fts: _Array, graph_fts: _Array,
+            adj_mat: _Array, hidden: _Array, *,
+            node_mask: Optional[_Array] = None,
+            solver: Optional[solvers.SolverConfig] = None
+            ) -> EquilibriumResult:
+    """Solves `H = P(H, inputs)` (equation 4 of the paper).
+
+    Args:
+      node_fts: [B, N, F], encoded inputs.
+      edge_fts: [B, N, N, F].
+      graph_fts: [B, F].
+      adj_mat: [B, N, N], 1 where messages may pass, self-loops included.
+      hidden: [B, N, F], where to start; the paper starts from 0.
+      node_mask: [B, N], 0 at nodes that are padding. Their state is held at 0,
+        so that they enter neither messages nor residuals.
+      solver: In place of the processor's own forward solver.
+
+    Returns:
+      The solution, along with the step.
+    """
+    adj_mat = self._adjacency(adj_mat, node_mask)
+    context = self._step.prepare(node_fts, edge_fts, graph_fts, adj_mat)
+    if hk.running_init():
+      # One step makes all parameters; there is no need to compile a solver.
+      hidden = self._step.step(hidden, context)
+      solution = solvers.Solution(
+          value=hidden,
+          steps=jnp.ones(hidden.shape[:1], jnp.int32),
+          residual=jnp.full(hidden.shape[:1], jnp.inf, hidden.dtype),
+          converged=jnp.zeros(hidden.shape[:1], bool))
+      return EquilibriumResult(
+          solution=solution, edges=self._step.edges(hidden, context),
+          fun=lambda hidden: hidden, args=())
+
+    # Everything that is differentiated must be an explicit argument of the
+    # solve, and Haiku's parameters are no exception.
+    step = hk.without_apply_rng(hk.transform(self._step.step))
+
+    def fun(hidden, params, context, node_mask):
+      hidden = step.apply(params, hidden, context)
+      return hidden if node_mask is None else hidden * node_mask[..., None]
+
+    args = (self._step_params(), context, node_mask)
+    if node_mask is not None:
+      hidden = hidden * node_mask[..., None]
+    solution = implicit.fixed_point(
+        fun, hidden, *args, forward=solver or self.solver,
+        backward=self._backward, gradient=self._gradient)
+    return EquilibriumResult(
+        solution=solution, edges=self._step.edges(solution.value, context),
+        fun=fun, args=args)
+
+  def _adjacency(self, adj_mat, node_mask):
+    if self._connectivity == 'full':
+      adj_mat = jnp.ones_like(adj_mat)
+    elif self._connectivity == 'self':
+      adj_mat = jnp.broadcast_to(
+          jnp.eye(adj_mat.shape[-1], dtype=adj_mat.dtype), adj_mat.shape)
+    if node_mask is not None:
+      adj_mat = adj_mat * node_mask[:, None, :] * node_mask[:, :, None]
+    return adj_mat
+
+  def _step_params(self) -> hk.Params:
+    prefix = self._step.module_name
+    return hk.data_structures.filter(
+        lambda module, name, value: (  # pylint:disable=g-long-lambda
+            module == prefix or module.startswith(prefix + '/')),
+        hk.get_params())
+
+
+def get_processor_factory(
+    kind: str,
+    use_ln: bool = True,
+    nb_triplet_fts: int = 8,
+    nb_heads: int = 1,
+    *,
+    solver: solvers.SolverConfig = solvers.SolverConfig(),
+    backward: Optional[solvers.SolverConfig] = None,
+    gradient: str = 'implicit',
+    fully_connected: bool = False) -> ProcessorFactory:
+  """Returns a factory of equilibrium processors, for any CLRS model.
+
+  Args:
+    kind: 'dear_pgn' and 'dear_triplet_mpnn' are the paper's processors. Every
+      other 'dear_<kind>' wraps the processor that CLRS calls `kind`, just as
+      CLRS configures it. Of these the gated ones start with a gate bias of -3,
+      at which a tolerance of 0.1 is easily met without an equilibrium.
+    use_ln: Whether the step ends with a layer norm (before its gate).
+    nb_triplet_fts: How many triplet features to compute, for triplet kinds.
+    nb_heads: Number of attention heads, for the GAT kinds.
+    solver: The forward solver.
+    backward: The solver of the implicit gradient; by default as the forward
+      one, with a tenth of the tolerance.
+    gradient: 'implicit', 'one_step' or 'unrolled'.
+    fully_connected: Whether messages pass between all nodes, whatever the
+      adjacency matrix. `DEARModel` does this by itself on tasks without a
+      graph; in CLRS's own models ask for it there, since without hints their
+      adjacency matrix of an array holds little more than self-loops.
+
+  Returns:
+    A callable from the hidden size to a processor.
+
+  Raises:
+    ValueError: If the kind or the gradient mode is unknown.
+  """
+  _check_kind(kind, KINDS)
+  if gradient not in implicit.GRADIENTS:
+    raise ValueError(f'gradient must be one of {", ".join(implicit.GRADIENTS)}'
+                     f', got {gradient!r}.')
+  name = kind[len(_PREFIX):]
+  base, connectivity = _CLRS_KINDS[name]
+  if name in ('pgn', 'triplet_mpnn'):
+    connectivity = 'graph'
+  if fully_connected:
+    connectivity = 'full'
+
+  def factory(out_size: int) -> Equilibrium:
+    if name == 'pgn':
+      step = PGN(out_size, use_ln=use_ln)
+    elif name == 'triplet_mpnn':
+      step = PGN(out_size, use_ln=use_ln, nb_triplet_fts=nb_triplet_fts,
+                 name='triplet_mpnn')
+    else:
+      step = ClrsStep(_CLRS_FACTORY(
+          base, use_ln=use_ln, nb_triplet_fts=nb_triplet_fts,
+          nb_heads=nb_heads)(out_size))
+    return Equilibrium(step, solver=solver, backward=backward,
+                       gradient=gradient, connectivity=connectivity)
+
+  return factory
+
+
+def _check_kind(kind: str, known: Tuple[str, ...]) -> None:
+  if kind not in known:
+    raise ValueError(f'Unknown processor kind {kind!r}; the known ones are '
+                     f'{", ".join(sorted(known))}.')
+
+
+# CLRS's own function, also while `register` has put ours in its place.
+_CLRS_FACTORY = inspect.unwrap(clrs_processors.get_processor_factory)
+
+
+@functools.wraps(_CLRS_FACTORY)
+def _registered_factory(kind: str, *args, **kwargs):
+  """CLRS's `get_processor_factory`, which also takes the 'dear_*' kinds."""
+  _check_kind(kind, KINDS + tuple(_CLRS_KINDS))
+  if kind in KINDS:
+    return get_processor_factory(kind, *args, **kwargs)
+  return _CLRS_FACTORY(kind, *args, **kwargs)
+
+
+def register() -> None:
+  """Makes `clrs.get_processor_factory` take the 'dear_*' kinds as well."""
+  for module in (clrs, clrs_processors):
+    module.get_processor_factory = _registered_factory
+
+
+def unregister() -> None:
+  """Takes back `register`."""
+  for module in (clrs, clrs_processors):
+    module.get_processor_factory = _CLRS_FACTORY

@@ -1,0 +1,479 @@
+# Copyright 2026 The dear_jax authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Batched fixed-point solvers: pure JAX, nothing to do with graphs.
+
+Every leaf of the state has the instances along its leading axis. Instances are
+solved side by side in one `lax.while_loop` but never influence each other:
+each has its own residual, its own mixing weights and its own moment at which
+its result is settled.
+"""
+
+import dataclasses
+import math
+from typing import Any, Callable, NamedTuple, Optional
+
+import chex
+import jax
+from jax import lax
+import jax.numpy as jnp
+
+_Array = chex.Array
+_Tree = chex.ArrayTree
+
+METHODS = ('anderson', 'picard', 'broyden')
+STOP_MODES = ('rel', 'abs')
+SELECTIONS = ('first', 'lowest', 'last')
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SolverConfig:
+  """How to look for a fixed point, and which iterate to return.
+
+  Attributes:
+    method: 'anderson', 'picard' (plain iteration) or 'broyden'.
+    tol: An iterate passes when its residual is under this value.
+    max_iter: The most evaluations of the function.
+    memory: How many past evaluations 'anderson' mixes; how many rank-one
+      updates 'broyden' collects before it starts afresh.
+    ridge: Ridge on Anderson's Gram matrix, relative to the matrix's trace.
+    damping: 1 takes the full step, less than 1 a part of it.
+    stop_mode: The residual is `||f(z) - z||`, divided by `||f(z)||` if 'rel'.
+    select: 'first' returns the first iterate that passes (the paper's least
+      fixed point), or the one of lowest residual if none does. 'lowest' and
+      'last' spend all `max_iter` evaluations, unless an iterate is exactly
+      fixed, and return the iterate of lowest residual or the last one.
+  """
+  method: str = 'anderson'
+  tol: float = 0.1
+  max_iter: int = 40
+  memory: int = 6
+  ridge: float = 1e-4
+  damping: float = 1.0
+  stop_mode: str = 'rel'
+  select: str = 'first'
+
+  def __post_init__(self):
+    for field, choices in (('method', METHODS), ('stop_mode', STOP_MODES),
+                           ('select', SELECTIONS)):
+      if getattr(self, field) not in choices:
+        raise ValueError(f'{field} must be one of {", ".join(choices)}, '
+                         f'got {getattr(self, field)!r}.')
+    for field in ('tol', 'damping'):
+      value = getattr(self, field)
+      if not (math.isfinite(value) and value > 0):
+        raise ValueError(f'{field} must be a positive number, got {value!r}.')
+    if not (math.isfinite(self.ridge) and self.ridge >= 0):
+      raise ValueError(f'ridge must not be negative, got {self.ridge!r}.')
+    for field in ('max_iter', 'memory'):
+      value = getattr(self, field)
+      if value != int(value) or value < 1:
+        raise ValueError(
+            f'{field} must be a whole number of at least 1, got {value!r}.')
+
+
+@chex.dataclass(frozen=True)
+class Solution:
+  """What a solve returns; one entry per instance except for `trajectory`.
+
+  Attributes:
+    value: The selected iterate, `f(z)` of the evaluation that was selected.
+    steps: Evaluations of the function until the instance was settled: up to
+      and including the one that passed, or all of them if none did.
+    residual: The residual of the selected iterate.
+    converged: Whether that residual is under the tolerance. Never true for an
+      instance that produced NaN or infinity on its way.
+    trajectory: `f(z)` of every evaluation if asked for; row `t` is valid for
+      the instances with `t < steps`.
+  """
+  value: _Tree  # [B, ...]
+  steps: _Array  # [B], int32
+  residual: _Array  # [B]
+  converged: _Array  # [B], bool
+  trajectory: Optional[_Tree] = None  # [max_iter, B, ...]
+
+
+def solve(fun: Callable[..., _Tree],
+          init: _Tree,
+          *args: Any,
+          config: SolverConfig = SolverConfig(),
+          return_trajectory: bool = False) -> Solution:
+  """Solves `z = fun(z, *args)` for a batch of instances.
+
+  Not differentiable in reverse mode: see `dear_jax.fixed_point` for that.
+
+  >>> import jax.numpy as jnp
+  >>> sol = solve(lambda z, b: 0.5 * z + b, jnp.zeros((2, 3)),
+  ...             jnp.array([[1.0], [2.0]]), config=SolverConfig(tol=1e-5))
+  >>> [round(float(x), 3) for x in sol.value[:, 0]]
+  [2.0, 4.0]
+  >>> bool(sol.converged.all())
+  True
+
+  Args:
+    fun: Maps a state and `args` to a state of the same structure, shapes and
+      dtypes.
+    init: The state to start from: floating point leaves, instances along the
+      leading axis.
+    *args: Passed on to `fun`.
+    config: Solver, tolerance and what to return.
+    return_trajectory: Whether to keep all iterates, at the cost of
+      `max_iter` times the memory of one state.
+
+  Returns:
+    A `Solution`.
+
+  Raises:
+    ValueError: If `fun` changes the structure, shapes or dtypes of the state,
+      or if the state has no common leading axis or is not floating point.
+  """
+  check_problem(fun, init, args)
+  problem = _Problem(fun, init, args, config, return_trajectory)
+  state = lax.while_loop(
+      lambda s: (s.step < config.max_iter) & ~jnp.all(s.settled),
+      problem.iterate, problem.initial_state())
+  return problem.solution(state)
+
+
+def solve_unrolled(fun: Callable[..., _Tree],
+                   init: _Tree,
+                   *args: Any,
+                   config: SolverConfig = SolverConfig()) -> Solution:
+  """As `solve`, in a form that reverse mode can differentiate through.
+
+  Keeps what every iteration needs for its backward pass, so that memory grows
+  with `max_iter`. Evaluations stop once every instance is settled.
+  """
+  check_problem(fun, init, args)
+  problem = _Problem(fun, init, args, config, return_trajectory=False)
+
+  def body(state, _):
+    state = lax.cond(jnp.all(state.settled), lambda s: s, problem.iterate,
+                     state)
+    return state, None
+
+  state, _ = lax.scan(body, problem.initial_state(), length=config.max_iter)
+  return problem.solution(state)
+
+
+def check_problem(fun: Callable[..., _Tree], init: _Tree, args: Any) -> None:
+  """Raises a ValueError unless `fun` maps states like `init` to their like."""
+  leaves = jax.tree_util.tree_leaves(init)
+  if not leaves:
+    raise ValueError('The initial state has no arrays in it.')
+  for leaf in leaves:
+    if not jnp.issubdtype(jnp.result_type(leaf), jnp.floating):
+      raise ValueError('The state must be floating point, but a leaf of it is '
+                       f'{jnp.result_type(leaf)}.')
+  if any(jnp.ndim(leaf) == 0 for leaf in leaves) or (
+      len({jnp.shape(leaf)[0] for leaf in leaves}) > 1):
+    raise ValueError(
+        'Every leaf of the state must have the batch as its leading axis, got '
+        f'shapes {[jnp.shape(leaf) for leaf in leaves]}.')
+  describe = lambda tree: jax.tree_util.tree_map(  # pylint:disable=g-long-lambda
+      lambda x: f'{jnp.result_type(x)}{list(jnp.shape(x))}', tree)
+  before, after = describe(init), describe(jax.eval_shape(fun, init, *args))
+  if before != after:
+    raise ValueError('`fun` must keep the structure, shapes and dtypes of the '
+                     f'state, but it maps {before} to {after}.')
+
+
+class _State(NamedTuple):
+  """The carry of the loop. Vectors of an instance are flat, of size D."""
+  step: _Array  # [], evaluations so far
+  point: _Array  # [B, D], where to evaluate next
+  best: _Array  # [B, D], the iterate of lowest residual
+  best_residual: _Array  # [B]
+  last: Optional[_Array]  # [B, D], the last iterate; only for 'last'
+  last_residual: Optional[_Array]  # [B]
+  steps: _Array  # [B]
+  settled: _Array  # [B], the result will not change any more
+  failed: _Array  # [B], NaN or infinity came up
+  memory: Any
+  trajectory: Optional[_Array]  # [max_iter, B, D]
+
+
+class _Problem:
+  """One fixed-point problem with its solver: the pieces of the loop."""
+
+  def __init__(self, fun, init, args, config, return_trajectory):
+    self._config = config
+    self._return_trajectory = return_trajectory
+    self._init = init
+    leaves, self._treedef = jax.tree_util.tree_flatten(init)
+    self._shapes = [jnp.shape(leaf) for leaf in leaves]
+    self._dtypes = [jnp.result_type(leaf) for leaf in leaves]
+    # Narrow types hold a state well enough, but not the sums over one.
+    self._dtype = jnp.promote_types(jnp.result_type(*self._dtypes),
+                                    jnp.float32)
+    self._evaluate = lambda z: self._ravel(fun(self._unravel(z), *args))
+    self._method = _SOLVERS[config.method](config)
+
+  def _ravel(self, tree):
+    leaves = [jnp.reshape(x, (x.shape[0], -1)).astype(self._dtype)
+              for x in jax.tree_util.tree_leaves(tree)]
+    return leaves[0] if len(leaves) == 1 else jnp.concatenate(leaves, axis=-1)
+
+  def _unravel(self, flat):
+    leaves, start = [], 0
+    for shape, dtype in zip(self._shapes, self._dtypes):
+      size = math.prod(shape[1:])
+      leaf = flat[..., start:start + size].astype(dtype)
+      leaves.append(jnp.reshape(leaf, flat.shape[:-2] + shape))
+      start += size
+    return jax.tree_util.tree_unflatten(self._treedef, leaves)
+
+  def initial_state(self) -> _State:
+    point = self._ravel(self._init)
+    batch_size = point.shape[0]
+    keep_last = self._config.select == 'last'
+    unknown = jnp.full((batch_size,), jnp.inf, self._dtype)
+    no = jnp.zeros((batch_size,), bool)
+    return _State(
+        step=jnp.zeros((), jnp.int32),
+        point=point,
+        best=point,
+        best_residual=unknown,
+        last=point if keep_last else None,
+        last_residual=unknown if keep_last else None,
+        steps=jnp.zeros((batch_size,), jnp.int32),
+        settled=no,
+        failed=no,
+        memory=self._method.init(point),
+        trajectory=jnp.zeros((self._config.max_iter,) + point.shape,
+                             self._dtype) if self._return_trajectory else None)
+
+  def iterate(self, state: _State) -> _State:
+    """Evaluates the function once and moves every unsettled instance."""
+    config = self._config
+    value = self._evaluate(state.point)
+    finite = jnp.all(jnp.isfinite(value), axis=-1)
+    # Nothing that is not finite may enter the memory or the gradient.
+    value = jnp.where(finite[:, None], value, state.point)
+    residual = lax.stop_gradient(_residual(value, state.point,
+                                           config.stop_mode))
+    finite &= jnp.isfinite(residual)
+    active = ~state.settled
+
+    better = active & finite & (residual < state.best_residual)
+    best = jnp.where(better[:, None], value, state.best)
+    best_residual = jnp.where(better, residual, state.best_residual)
+    last, last_residual = state.last, state.last_residual
+    if last is not None:
+      current = active & finite
+      last = jnp.where(current[:, None], value, last)
+      last_residual = jnp.where(current, residual, last_residual)
+
+    # An exactly fixed iterate cannot be improved on, whatever the selection.
+    done = (residual < config.tol) if config.select == 'first' else (
+        residual == 0)
+    settled = state.settled | ~finite | done
+
+    proposal, memory = self._method.propose(state.step, state.point, value,
+                                            state.memory)
+    sound = jnp.all(jnp.isfinite(proposal), axis=-1)
+    proposal = jnp.where(sound[:, None], proposal, value)
+    # A settled instance rests: it stays finite and costs no attention.
+    point = jnp.where(settled[:, None], state.point, proposal)
+
+    trajectory = state.trajectory
+    if trajectory is not None:
+      trajectory = lax.dynamic_update_index_in_dim(
+          trajectory, jnp.where(active[:, None], value, 0), state.step, axis=0)
+    return _State(
+        step=state.step + 1,
+        point=point,
+        best=best,
+        best_residual=best_residual,
+        last=last,
+        last_residual=last_residual,
+        steps=state.steps + active,
+        settled=settled,
+        failed=state.failed | (active & ~finite),
+        memory=memory,
+        trajectory=trajectory)
+
+  def solution(self, state: _State) -> Solution:
+    value, residual = state.best, state.best_residual
+    if state.last is not None:
+      value = jnp.where(state.failed[:, None], value, state.last)
+      residual = jnp.where(state.failed, residual, state.last_residual)
+    trajectory = state.trajectory
+    return Solution(
+        value=self._unravel(value),
+        steps=state.steps,
+        residual=residual,
+        converged=(residual < self._config.tol) & ~state.failed,
+        trajectory=None if trajectory is None else self._unravel(trajectory))
+
+
+def _dot(x: _Array, y: _Array) -> _Array:
+  """Inner products over the last axis, at full precision on every device."""
+  return jnp.einsum('...d,...d->...', x, y, precision=lax.Precision.HIGHEST)
+
+
+def _residual(value: _Array, point: _Array, stop_mode: str) -> _Array:
+  """The paper's pre-fixed-point criterion, one entry an instance."""
+  change = value - point
+  distance = jnp.sqrt(_dot(change, change))
+  if stop_mode == 'abs':
+    return distance
+  norm = jnp.sqrt(_dot(value, value))
+  # The zero state can be a fixed point too: 0 / 0 counts as 0.
+  limits = jnp.finfo(distance.dtype)
+  ratio = distance / jnp.maximum(norm, limits.tiny)
+  return jnp.where(norm > 0, ratio, jnp.where(distance > 0, limits.max, 0.0))
+
+
+class _Picard:
+  """Plain iteration, `z <- (1 - damping) z + damping f(z)`."""
+
+  def __init__(self, config: SolverConfig):
+    self._damping = config.damping
+
+  def init(self, point):
+    del point
+    return ()
+
+  def propose(self, step, point, value, memory):
+    del step
+    return point + self._damping * (value - point), memory
+
+
+class _AndersonMemory(NamedTuple):
+  values: _Array  # [M, B, D], past f(z)
+  changes: _Array  # [M, B, D], past f(z) - z
+  gram: _Array  # [B, M, M], inner products of the changes
+
+
+class _Anderson:
+  """Anderson acceleration (Anderson, 1965; section 4 of the DEAR paper).
+
+  The next point is the mixture of the last M evaluations whose mixed change
+  `f(z) - z` is smallest. The ridge is relative to the trace of the Gram matrix:
+  forward solves have entries around 1e3 there, backward solves around 1e-8,
+  and an absolute ridge would be nothing to the one and everything to the other.
+  """
+
+  def __init__(self, config: SolverConfig):
+    self._size = min(config.memory, config.max_iter)
+    self._ridge = config.ridge
+    self._damping = config.damping
+
+  def init(self, point):
+    history = jnp.zeros((self._size,) + point.shape, point.dtype)
+    gram = jnp.zeros((point.shape[0], self._size, self._size), point.dtype)
+    return _AndersonMemory(values=history, changes=history, gram=gram)
+
+  def propose(self, step, point, value, memory):
+    slot = step % self._size
+    change = value - point
+    replace = lax.dynamic_update_index_in_dim
+    values = replace(memory.values, value, slot, axis=0)
+    changes = replace(memory.changes, change, slot, axis=0)
+    # Only one row of the Gram matrix is new.
+    row = jnp.einsum('mbd,bd->bm', changes, change,
+                     precision=lax.Precision.HIGHEST)
+    gram = replace(memory.gram, row, slot, axis=1)
+    gram = replace(gram, row, slot, axis=2)
+    weights = self._mixing_weights(gram, jnp.arange(self._size) <= step)
+    mix = lambda history: jnp.einsum(  # pylint:disable=g-long-lambda
+        'bm,mbd->bd', weights, history, precision=lax.Precision.HIGHEST)
+    proposal = mix(values)
+    if self._damping != 1.0:
+      proposal -= (1 - self._damping) * mix(changes)
+    return proposal, _AndersonMemory(values, changes, gram)
+
+  def _mixing_weights(self, gram, used):
+    """Solves `(G^T G + ridge I) a = 1` and scales `a` to sum one."""
+    trace = jnp.trace(gram, axis1=-2, axis2=-1)[:, None, None]
+    scaled = gram / jnp.where(trace > 0, trace, 1.0)
+    # Slots that are still empty get weight zero, through a one on the diagonal.
+    diagonal = jnp.where(used, self._ridge, 1.0).astype(gram.dtype)
+    ones = jnp.broadcast_to(used.astype(gram.dtype), gram.shape[:-1])
+    weights = _solve_positive_definite(scaled + jnp.diag(diagonal), ones)
+    return weights / jnp.sum(weights, axis=-1, keepdims=True)
+
+
+def _solve_positive_definite(matrix: _Array, rhs: _Array) -> _Array:
+  """Solves many tiny positive definite systems by Gauss-Jordan elimination.
+
+  Elimination without pivoting is stable for such matrices. Written out, it
+  needs no LAPACK call, so that it lowers for every platform, shards along the
+  batch, and never leaves the device.
+
+  Args:
+    matrix: [B, M, M].
+    rhs: [B, M].
+
+  Returns:
+    [B, M], not finite where a matrix is singular.
+  """
+  def eliminate(k, table):
+    pivot_row = lax.dynamic_index_in_dim(table, k, axis=1)  # [B, 1, M + 1]
+    pivot_row = pivot_row / lax.dynamic_index_in_dim(pivot_row, k, axis=2)
+    factors = lax.dynamic_index_in_dim(table, k, axis=2)  # [B, M, 1]
+    table = table - factors * pivot_row
+    return lax.dynamic_update_slice_in_dim(table, pivot_row, k, axis=1)
+
+  table = jnp.concatenate([matrix, rhs[..., None]], axis=-1)
+  table = lax.fori_loop(0, matrix.shape[-1], eliminate, table)
+  return table[..., -1]
+
+
+class _BroydenMemory(NamedTuple):
+  """The inverse Jacobian of `f(z) - z` is `-I + sum_m left_m right_m^T`."""
+  left: _Array  # [M, B, D]
+  right: _Array  # [M, B, D]
+  move: _Array  # [B, D], the last step taken
+  change: _Array  # [B, D], f(z) - z before that step
+
+
+class _Broyden:
+  """Broyden's good method with limited memory, started afresh when full.
+
+  Kelley, Solving Nonlinear Equations with Newton's Method (2003), chapter 4.
+  """
+
+  def __init__(self, config: SolverConfig):
+    self._size = min(config.memory, config.max_iter)
+    self._damping = config.damping
+
+  def init(self, point):
+    history = jnp.zeros((self._size,) + point.shape, point.dtype)
+    nothing = jnp.zeros_like(point)
+    return _BroydenMemory(history, history, nothing, nothing)
+
+  def propose(self, step, point, value, memory):
+    change = value - point
+    slot = (step - 1) % self._size
+    keep = jnp.where(slot == 0, 0.0, 1.0).astype(point.dtype)
+    left, right = memory.left * keep, memory.right * keep
+
+    # The rank-one update that makes the last step satisfy the secant equation.
+    # On the first evaluation there is no last step, and the update is zero.
+    change_diff = change - memory.change
+    row = _apply_low_rank(right, left, memory.move)
+    column = memory.move - _apply_low_rank(left, right, change_diff)
+    scale = _dot(row, change_diff)
+    eps = jnp.finfo(point.dtype).eps
+    usable = jnp.abs(scale) > eps * jnp.sqrt(
+        _dot(row, row) * _dot(change_diff, change_diff))
+    column = jnp.where(usable[:, None],
+                       column / jnp.where(usable, scale, 1.0)[:, None], 0.0)
+    replace = lax.dynamic_update_index_in_dim
+    left = replace(left, column, slot, axis=0)
+    right = replace(right, row, slot, axis=0)
+
+    move = -self._damping * _apply_low_rank(left, right, change)
+    return point + move, _BroydenMemory(left, right, move, change)
+
+
+def _apply_low_rank(left: _Array, right: _Array, vector: _Array) -> _Array:
+  """`(-I + sum_m left_m right_m^T) vector`, per instance."""
+  coefficients = jnp.einsum('mbd,bd->bm', right, vector,
+                            precision=lax.Precision.HIGHEST)
+  return jnp.einsum('bm,mbd->bd', coefficients, left,
+                    precision=lax.Precision.HIGHEST) - vector
+
+
+_SOLVERS = {'anderson': _Anderson, 'picard': _Picard, 'broyden': _Broyden}

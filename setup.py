@@ -1,0 +1,45 @@
+# Copyright 2026 The dear_jax authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Installs the `dear-jax` package."""
+
+import pathlib
+import re
+
+import setuptools
+
+_ROOT = pathlib.Path(__file__).parent
+_VERSION = re.search(
+    r"^__version__ = '(.*)'$",
+    (_ROOT / 'dear_jax' / '__init__.py').read_text(encoding='utf-8'),
+    flags=re.MULTILINE).group(1)
+
+setuptools.setup(
+    name='dear-jax',
+    version=_VERSION,
+    description='Deep Equilibrium Algorithmic Reasoning in JAX, on CLRS',
+    long_description=(_ROOT / 'README.md').read_text(encoding='utf-8'),
+    long_description_content_type='text/markdown',
+    author='The dear_jax authors',
+    license='Apache-2.0',
+    packages=['dear_jax'],
+    package_data={'dear_jax': ['py.typed']},
+    python_requires='>=3.10',
+    # requirements.txt has the exact set that the tests pass with.
+    install_requires=[
+        'absl-py>=2.0',
+        'chex>=0.1.90',
+        'dm-clrs>=2.0.3',
+        'dm-haiku>=0.0.14',
+        'jax>=0.6',
+        'numpy>=1.26',
+        'optax>=0.2.4',
+        'orbax-checkpoint>=0.11',
+        'tqdm>=4.60',
+    ],
+    extras_require={'test': ['jaxopt>=0.8.5', 'pytest>=8']},
+    classifiers=[
+        'License :: OSI Approved :: Apache Software License',
+        'Programming Language :: Python :: 3',
+        'Topic :: Scientific/Engineering :: Artificial Intelligence',
+    ],
+)

@@ -1,0 +1,209 @@
+# Copyright 2026 The dear_jax authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the files of a run."""
+
+import dataclasses
+import json
+import pathlib
+
+from dear_jax import checkpoints
+import jax
+import numpy as np
+import optax
+import pytest
+
+
+def make_state(step, value=None, best_step=0):
+  value = step if value is None else value
+  params = {'net/~/linear': {'w': np.full((2, 3), value, np.float32)},
+            'algo_0_enc': {'b': np.arange(3, dtype=np.float32) + value}}
+  opt = optax.chain(optax.clip_by_global_norm(1.0), optax.scale_by_adam())
+  best = checkpoints.Best(
+      params=jax.tree_util.tree_map(lambda x: x + 100, params))
+  if best_step:
+    best = dataclasses.replace(best, step=best_step, loss=0.1 + value,
+                               score=0.9)
+  return checkpoints.TrainState(
+      params=params, opt_state=jax.device_get(opt.init(params)),
+      rng_key=np.array([7, 2**32 - 1], np.uint32), best=best,
+      samplers={'bfs': {'index': step}}, step=step, seconds=1.5)
+
+
+def assert_same(a, b):
+  a, b = dataclasses.asdict(a), dataclasses.asdict(b)
+  assert (jax.tree_util.tree_structure(a) == jax.tree_util.tree_structure(b))
+  jax.tree_util.tree_map(np.testing.assert_array_equal, a, b)
+
+
+def steps_in(workdir, name):
+  folder = pathlib.Path(workdir) / 'checkpoints' / name
+  return sorted(int(path.name) for path in folder.iterdir())
+
+
+def test_everything_comes_back(tmp_path):
+  state = make_state(5, best_step=3)
+  with checkpoints.Checkpoints(tmp_path) as saved:
+    assert saved.latest_step is None
+    saved.save(state)
+  with checkpoints.Checkpoints(tmp_path) as saved:
+    assert saved.latest_step == 5
+    loaded = saved.restore(make_state(0))
+  assert_same(loaded, state)
+  assert isinstance(loaded.opt_state[1], optax.ScaleByAdamState)
+  assert loaded.rng_key.dtype == np.uint32
+
+
+def test_only_the_newest_is_kept(tmp_path):
+  with checkpoints.Checkpoints(tmp_path) as saved:
+    for step in (1, 2, 3):
+      saved.save(make_state(step))
+      saved.save_best(make_state(step, best_step=step).best)
+  assert steps_in(tmp_path, 'latest') == [3]
+  assert steps_in(tmp_path, 'best') == [3]
+
+
+def test_a_failed_save_leaves_the_one_before(tmp_path):
+  good = make_state(1)
+  with checkpoints.Checkpoints(tmp_path) as saved:
+    saved.save(good)
+    with pytest.raises(TypeError):
+      saved.save(dataclasses.replace(make_state(2),
+                                     samplers={'bfs': object()}))
+  with checkpoints.Checkpoints(tmp_path) as saved:
+    assert saved.latest_step == 1
+    assert_same(saved.restore(make_state(0)), good)
+    saved.save(make_state(2))  # what the failure left is not in the way
+  assert steps_in(tmp_path, 'latest') == [2]
+
+
+def test_load_best(tmp_path):
+  best = make_state(4, best_step=4).best
+  with checkpoints.Checkpoints(tmp_path) as saved:
+    saved.save_best(best)
+  jax.tree_util.tree_map(np.testing.assert_array_equal,
+                         checkpoints.load_best(tmp_path), best.params)
+
+
+@pytest.mark.parametrize('ahead', [None, 6, 8])
+def test_resuming_puts_the_best_back(tmp_path, ahead):
+  state = make_state(6, best_step=4)
+  with checkpoints.Checkpoints(tmp_path) as saved:
+    saved.save(state)
+    if ahead:
+      saved.save_best(make_state(ahead, value=50, best_step=ahead).best)
+  with checkpoints.Checkpoints(tmp_path) as saved:
+    saved.restore(make_state(0))
+  assert steps_in(tmp_path, 'best') == [4]
+  jax.tree_util.tree_map(np.testing.assert_array_equal,
+                         checkpoints.load_best(tmp_path), state.best.params)
+
+
+def test_resuming_before_any_validation_forgets_a_later_best(tmp_path):
+  with checkpoints.Checkpoints(tmp_path) as saved:
+    saved.save(make_state(1))
+    saved.save_best(make_state(2, best_step=2).best)
+    saved.restore(make_state(0))
+  with pytest.raises(checkpoints.RunError, match='not validated yet'):
+    checkpoints.load_best(tmp_path)
+
+
+def test_load_best_falls_back_on_the_latest(tmp_path):
+  state = make_state(6, best_step=4)
+  with checkpoints.Checkpoints(tmp_path) as saved:
+    saved.save(state)
+  jax.tree_util.tree_map(np.testing.assert_array_equal,
+                         checkpoints.load_best(tmp_path), state.best.params)
+
+
+def test_a_missing_checkpoint(tmp_path):
+  assert not checkpoints.has_checkpoint(tmp_path / 'nowhere')
+  with checkpoints.Checkpoints(tmp_path) as saved:
+    with pytest.raises(checkpoints.RunError, match='no checkpoint to resume'):
+      saved.restore(make_state(0))
+  assert not checkpoints.has_checkpoint(tmp_path)
+  with pytest.raises(checkpoints.RunError, match='not a run folder'):
+    checkpoints.load_best(tmp_path / 'nowhere')
+
+
+def test_a_damaged_checkpoint(tmp_path):
+  with checkpoints.Checkpoints(tmp_path) as saved:
+    saved.save(make_state(1))
+  assert checkpoints.has_checkpoint(tmp_path)
+  for path in (tmp_path / 'checkpoints/latest/1/arrays').rglob('*'):
+    if path.is_file():
+      path.write_bytes(b'nonsense')
+  with checkpoints.Checkpoints(tmp_path) as saved:
+    with pytest.raises(checkpoints.RunError, match='damaged'):
+      saved.restore(make_state(0))
+
+
+def test_a_checkpoint_of_another_model(tmp_path):
+  with checkpoints.Checkpoints(tmp_path) as saved:
+    saved.save(make_state(1))
+    other = dataclasses.replace(
+        make_state(0), params={'other': {'w': np.zeros(3, np.float32)}})
+    with pytest.raises(checkpoints.RunError, match='another model'):
+      saved.restore(other)
+
+
+def prepare(workdir, resume=False, versions=None, **config):
+  return checkpoints.prepare_folder(
+      workdir, dict({'tol': 0.1, 'train_steps': 5, 'sizes': (4, 5)}, **config),
+      versions=versions or {'jax': '1'}, resume=resume,
+      may_change=('train_steps',))
+
+
+def test_prepare_a_new_folder(tmp_path):
+  workdir = tmp_path / 'a' / 'b'
+  assert prepare(workdir) is None
+  stored = json.loads((workdir / 'config.json').read_text())
+  assert stored == {'config': {'tol': 0.1, 'train_steps': 5, 'sizes': [4, 5]},
+                    'versions': {'jax': '1'}}
+  # A run that was killed before its first checkpoint is begun again.
+  (workdir / 'metrics.jsonl').write_text('{"step": 1}\n')
+  prepare(workdir)
+  assert not (workdir / 'metrics.jsonl').exists()
+
+
+def test_prepare_to_resume(tmp_path):
+  with pytest.raises(checkpoints.RunError, match='no checkpoint'):
+    prepare(tmp_path, resume=True)
+  prepare(tmp_path)
+  with checkpoints.Checkpoints(tmp_path) as saved:
+    saved.save(make_state(1))
+  with pytest.raises(checkpoints.RunError, match='--resume .* --workdir'):
+    prepare(tmp_path)
+  with pytest.raises(checkpoints.RunError, match='tol=0.1, .* become 0.2'):
+    prepare(tmp_path, resume=True, tol=0.2)
+  assert prepare(tmp_path, resume=True, train_steps=9, young=1) is None
+  stored = json.loads((tmp_path / 'config.json').read_text())['config']
+  assert stored['train_steps'] == 9
+  notice = prepare(tmp_path, resume=True, versions={'jax': '2'})
+  assert 'another version of jax' in notice
+
+
+def test_a_workdir_that_is_a_file(tmp_path):
+  (tmp_path / 'file').write_text('')
+  with pytest.raises(checkpoints.RunError, match='cannot be made'):
+    prepare(tmp_path / 'file')
+
+
+def test_unreadable_json(tmp_path):
+  (tmp_path / 'config.json').write_text('{')
+  with pytest.raises(checkpoints.RunError, match='config.json cannot be read'):
+    checkpoints.read_json(tmp_path, 'config.json')
+
+
+def test_metrics_past_the_step_are_dropped(tmp_path):
+  with checkpoints.MetricsFile(tmp_path, 0) as metrics:
+    for step in (1, 2, 3):
+      metrics.write({'step': step, 'loss': float('nan')})
+    metrics.write({'step': 2, 'final': True})
+  path = tmp_path / 'metrics.jsonl'
+  with path.open('a') as f:
+    f.write('{"step": 1, "lo')  # a kill in the middle of a line
+  with checkpoints.MetricsFile(tmp_path, 2) as metrics:
+    metrics.write({'step': 3, 'loss': 0.5})
+  lines = [json.loads(line) for line in path.read_text().splitlines()]
+  assert lines == [{'step': 1, 'loss': None}, {'step': 2, 'loss': None},
+                   {'step': 3, 'loss': 0.5}]
