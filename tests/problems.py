@@ -43,8 +43,8 @@ def rotation(radius: float = 0.95) -> Problem:
 
 def slow_decay(rate: float = 0.99) -> Problem:
   """Geometric approach to 1: residuals are small long before the end."""
-  return Problem(lambda z, r: r * z + (1 - r), jnp.zeros((1, 1)), (rate,),
-                 np.ones((1, 1)))
+  return Problem(lambda z, r, goal: r * z + (1 - r) * goal, jnp.zeros((1, 1)),
+                 (jnp.asarray(rate), jnp.asarray(1.0)), np.ones((1, 1)))
 
 
 def tanh_layer(batch_size: int = 2, size: int = 4) -> Problem:

@@ -1,0 +1,205 @@
+# Copyright 2026 The dear_jax authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Trains a deep equilibrium algorithmic reasoner on CLRS algorithms.
+
+Examples:
+
+  # BFS in a few minutes on a laptop
+  python experiments/run.py --algorithm=bfs --preset=quick
+
+  # two algorithms that share one processor
+  python experiments/run.py --algorithm=bfs,bellman_ford
+
+  # go on with a run that was stopped; its folder knows the settings
+  python experiments/run.py --workdir=runs/my_run --resume
+
+What is not given on the command line comes from the preset. Progress goes to
+stderr. The last line on stdout is one JSON object with the validation score
+and the test score of the parameters that had the lowest validation loss.
+Ctrl-C (or SIGTERM) saves and stops; a second one aborts.
+"""
+
+import contextlib
+import dataclasses
+import json
+import os
+import re
+import shlex
+import sys
+import time
+
+from absl import app
+from absl import flags
+from absl import logging
+
+_DEFINE = {'string': flags.DEFINE_string, 'integer': flags.DEFINE_integer,
+           'float': flags.DEFINE_float, 'boolean': flags.DEFINE_boolean}
+
+# Flag, type, value in the default preset, meaning. All of them are optional
+# and have no default of their own, so that presets and resumed runs can tell
+# what was asked for. The values are written out because --help must not wait
+# for the library to be imported; a test compares them.
+SETTINGS = (
+    ('algorithm', 'string', 'bfs',
+     'CLRS algorithm to train on, or several, separated by commas'),
+    ('processor', 'string', 'dear_pgn',
+     'dear_pgn, dear_triplet_mpnn, or dear_<kind> for any processor of clrs'),
+    ('batch_size', 'integer', '32', 'samples in a training batch'),
+    ('hidden_size', 'integer', '128', 'width of the node states'),
+    ('learning_rate', 'float', '0.0003', 'learning rate of Adam'),
+    ('grad_clip_max_norm', 'float', '1.0',
+     'norm to which gradients are clipped, 0 for no clipping'),
+    ('train_steps', 'integer', '10000', 'training steps'),
+    ('seed', 'integer', '42', 'random seed'),
+    ('train_lengths', 'string', '8..16',
+     'training sizes: a range such as 8..16, or one size'),
+    ('val_size', 'integer', '16', 'size of the validation samples'),
+    ('test_size', 'integer', '64', 'size of the test samples'),
+    ('val_samples', 'integer', '100', 'validation samples'),
+    ('test_samples', 'integer', '100', 'test samples'),
+    ('train_samples', 'integer', 'None',
+     'size of the training set; None draws fresh samples for ever'),
+    ('eval_every', 'integer', '50', 'steps between validations'),
+    ('checkpoint_every', 'integer', '500', 'steps between checkpoints'),
+    ('log_every', 'integer', '10', 'steps between lines in metrics.jsonl'),
+    ('solver', 'string', 'anderson',
+     'fixed-point solver: anderson, picard or broyden'),
+    ('tol', 'float', '0.1', 'relative residual at which the solver stops'),
+    ('max_iter', 'integer', '40', 'the most solver steps in training'),
+    ('gradient', 'string', 'implicit',
+     'gradient of the equilibrium: implicit, one_step or unrolled'),
+    ('jacobian_weight', 'float', '0.0001', 'weight of the Jacobian penalty'),
+    ('use_ln', 'boolean', 'True', 'layer norm at the end of the processor'),
+    ('nb_triplet_fts', 'integer', '8', 'triplet features, if any'),
+    ('nb_heads', 'integer', '1', 'attention heads, if any'),
+    ('encoder_init', 'string', 'xavier_on_scalars',
+     'initialiser of the encoders: default or xavier_on_scalars'),
+    ('dropout_prob', 'float', '0.0', 'dropout rate'),
+    ('freeze_processor', 'boolean', 'False',
+     'train the encoders and decoders only'),
+)
+
+for _name, _kind, _default, _meaning in SETTINGS:
+  _DEFINE[_kind](_name, None, f'{_meaning} (default: {_default})')
+flags.DEFINE_alias('algorithms', 'algorithm')
+flags.DEFINE_alias('processor_type', 'processor')
+_PRESET = flags.DEFINE_string(
+    'preset', None,
+    'where the settings not given come from: quick (1,000 steps at size 16), '
+    "default (clrs' 10,000 steps) or paper (100 epochs of 100,000 samples)")
+_WORKDIR = flags.DEFINE_string(
+    'workdir', None,
+    'folder of this run (default: a new one in runs/)')
+_RESUME = flags.DEFINE_boolean(
+    'resume', False, 'go on with the run in --workdir')
+
+
+def fail(message: str, code: int = 2):
+  """Ends the program with one line on stderr."""
+  print(f'run.py: {message}', file=sys.stderr)
+  sys.exit(code)
+
+
+def parse_flags(argv):
+  """Parses the command line; a mistake in it is answered in one line."""
+  try:
+    rest = flags.FLAGS(argv)
+  except flags.Error as e:
+    fail(f'{" ".join(str(e).split())} (--help lists the flags.)')
+  if len(rest) > 1:
+    fail(f'unexpected argument {rest[1]!r}: settings are given as '
+         '--name=value.')
+  if _RESUME.value and not _WORKDIR.value:
+    fail('--resume needs the --workdir of the run to go on with.')
+  return rest
+
+
+@contextlib.contextmanager
+def silence():
+  """Hides what native libraries write to stderr while they are imported."""
+  os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
+  sys.stderr.flush()
+  saved = os.dup(2)
+  try:
+    with open(os.devnull, 'w') as devnull:
+      os.dup2(devnull.fileno(), 2)
+    yield
+  finally:
+    os.dup2(saved, 2)
+    os.close(saved)
+
+
+def read_lengths(text: str):
+  """Reads '8..16' or '16'."""
+  match = re.fullmatch(r'(\d+)(?:\.\.(\d+))?', text.strip())
+  if not match:
+    raise ValueError('train_lengths must be a size or a range such as 8..16, '
+                     f'got {text!r}.')
+  low, high = match.groups()
+  return int(low), int(high or low)
+
+
+def make_config(configs):
+  """Puts the settings together: those given, the rest from where they are."""
+  if _PRESET.value is None and _RESUME.value:
+    base = configs.load_config(_WORKDIR.value)
+  else:
+    name = _PRESET.value or 'default'
+    if name not in configs.PRESETS:
+      raise ValueError(f'preset must be one of '
+                       f'{", ".join(configs.PRESETS)}, got {name!r}.')
+    base = configs.PRESETS[name]
+  given = {name: flags.FLAGS[name].value for name, *_ in SETTINGS
+           if flags.FLAGS[name].value is not None}
+  if 'algorithm' in given:
+    given['algorithms'] = tuple(
+        name.strip() for name in given.pop('algorithm').split(','))
+  if 'train_lengths' in given:
+    given['train_sizes'] = read_lengths(given.pop('train_lengths'))
+  return dataclasses.replace(base, **given)
+
+
+def default_workdir(config) -> str:
+  """A new folder in runs/, named after what is trained."""
+  algorithms = '+'.join(config.algorithms)
+  if len(algorithms) > 60:
+    algorithms = f'{len(config.algorithms)}_algorithms'
+  stamp = time.strftime('%Y%m%d-%H%M%S')
+  return os.path.join(
+      'runs', f'{algorithms}_{config.processor}_seed{config.seed}_{stamp}')
+
+
+def main(unused_argv):
+  # Libraries log through absl at a level that app.run makes visible.
+  logging.set_verbosity(logging.ERROR)
+  with silence():
+    # Not at the top: a mistyped flag and --help should not wait for it.
+    # pylint: disable=g-import-not-at-top
+    from dear_jax import checkpoints
+    from dear_jax import configs
+    from dear_jax import training
+  try:
+    config = make_config(configs)
+  except ValueError as e:
+    fail(str(e))
+  workdir = _WORKDIR.value or default_workdir(config)
+  training.enable_compilation_cache()
+  try:
+    with contextlib.redirect_stdout(sys.stderr):
+      result = training.train(config, workdir, resume=_RESUME.value)
+  except checkpoints.RunError as e:
+    fail(str(e))
+  except FloatingPointError as e:
+    fail(str(e), code=1)
+  except KeyboardInterrupt:
+    fail('aborted.', code=130)
+  if result.get('interrupted'):
+    command = shlex.join(
+        ['python', sys.argv[0], f'--workdir={workdir}', '--resume'])
+    print(f'Stopped at step {result["step"]}, everything is saved. To go on: '
+          f'{command}', file=sys.stderr)
+  print(json.dumps(result), flush=True)
+
+
+if __name__ == '__main__':
+  app.run(main, flags_parser=parse_flags)

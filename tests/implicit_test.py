@@ -1,0 +1,239 @@
+# Copyright 2026 The dear_jax authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the gradients: three ways to get them, and closed forms."""
+
+import functools
+
+import dear_jax
+from dear_jax import implicit
+from dear_jax import solvers
+import haiku as hk
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from tests import problems
+
+Config = dear_jax.SolverConfig
+EXACT = Config(tol=1e-13, max_iter=400, ridge=1e-8)
+
+
+@pytest.fixture(autouse=True)
+def x64():
+  with jax.enable_x64(True):
+    yield
+
+
+def _loss(problem, gradient, forward=EXACT):
+  """A scalar function of the flattened arguments, and their values."""
+  flat, unflatten = jax.flatten_util.ravel_pytree(problem.args)
+
+  def loss(flat):
+    sol = dear_jax.fixed_point(problem.fun, problem.init, *unflatten(flat),
+                               forward=forward, gradient=gradient)
+    return sum(jnp.sum(jnp.sin(leaf + 1))
+               for leaf in jax.tree_util.tree_leaves(sol.value))
+
+  return loss, flat
+
+
+def _finite_differences(loss, flat, step=1e-6):
+  loss = jax.jit(loss)
+  columns = []
+  for direction in np.eye(flat.size):
+    columns.append((loss(flat + step * direction)
+                    - loss(flat - step * direction)) / (2 * step))
+  return np.array(columns)
+
+
+@pytest.mark.parametrize('name', sorted(problems.ZOO))
+def test_implicit_unrolled_and_finite_differences_agree(name):
+  problem = problems.ZOO[name]()
+  loss, flat = _loss(problem, 'implicit')
+  expected = _finite_differences(loss, flat)
+  implicit_grad = jax.jit(jax.grad(loss))(flat)
+  scale = np.abs(expected).max()
+  np.testing.assert_allclose(implicit_grad, expected, rtol=1e-5,
+                             atol=1e-5 * scale)
+  unrolled, _ = _loss(problem, 'unrolled')
+  np.testing.assert_allclose(jax.jit(jax.grad(unrolled))(flat), expected,
+                             rtol=1e-5, atol=1e-5 * scale)
+
+
+def test_implicit_gradient_in_closed_form():
+  """For `z = z A + b` the gradient of `sum(z)` in b is `(I - A)^-1 1`."""
+  problem = problems.affine(0.9)
+  matrix, offset = problem.args
+  grad = jax.grad(lambda b: dear_jax.fixed_point(
+      problem.fun, problem.init, matrix, b, forward=EXACT).value.sum())(offset)
+  expected = np.linalg.solve(np.eye(5) - np.asarray(matrix), np.ones(5))
+  np.testing.assert_allclose(grad, np.tile(expected, (3, 1)), rtol=1e-9)
+
+
+def test_one_step_gradient_is_that_of_one_application():
+  problem = problems.tanh_layer()
+  loss, flat = _loss(problem, 'one_step')
+  value = dear_jax.solve(problem.fun, problem.init, *problem.args,
+                         config=EXACT).value
+  _, unflatten = jax.flatten_util.ravel_pytree(problem.args)
+  once = lambda flat: sum(
+      jnp.sum(jnp.sin(leaf + 1)) for leaf in jax.tree_util.tree_leaves(
+          problem.fun(value, *unflatten(flat))))
+  np.testing.assert_allclose(jax.grad(loss)(flat), jax.grad(once)(flat),
+                             rtol=1e-9)
+
+
+@pytest.mark.parametrize('method', solvers.METHODS)
+def test_backward_works_with_every_solver(method):
+  problem = problems.tanh_layer()
+  config = Config(method=method, tol=1e-12, max_iter=300)
+  loss, flat = _loss(problem, 'implicit', forward=config)
+  reference, _ = _loss(problem, 'implicit')
+  np.testing.assert_allclose(jax.grad(loss)(flat), jax.grad(reference)(flat),
+                             rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize('gradient', implicit.GRADIENTS)
+def test_value_does_not_depend_on_the_gradient_mode(gradient):
+  problem = problems.tanh_layer()
+  forward = Config(tol=1e-3)
+  sol = dear_jax.fixed_point(problem.fun, problem.init, *problem.args,
+                             forward=forward, gradient=gradient)
+  expected = dear_jax.solve(problem.fun, problem.init, *problem.args,
+                            config=forward)
+  np.testing.assert_array_equal(sol.steps, expected.steps)
+  np.testing.assert_allclose(sol.value['a'], expected.value['a'], rtol=1e-12)
+
+
+def test_backward_solver_defaults_to_a_tenth_of_the_tolerance(monkeypatch):
+  seen = []
+  solve = solvers.solve
+  monkeypatch.setattr(
+      implicit.solvers, 'solve',
+      lambda *a, config, **k: seen.append(config) or solve(
+          *a, config=config, **k))
+  problem = problems.affine(0.5)
+  for backward in (None, Config(tol=0.03)):
+    jax.grad(lambda b, back=backward: dear_jax.fixed_point(
+        problem.fun, problem.init, problem.args[0], b,
+        forward=Config(tol=0.2, memory=4), backward=back).value.sum())(
+            problem.args[1])
+  assert [c.tol for c in seen] == [0.2, 0.02, 0.2, 0.03]
+  assert seen[1].memory == 4 and seen[3].memory == 6
+
+
+def test_closed_over_values_get_their_gradient():
+  problem = problems.affine(0.5)
+  matrix, offset = problem.args
+  argument = lambda b: dear_jax.fixed_point(
+      problem.fun, problem.init, matrix, b, forward=EXACT).value.sum()
+  closure = lambda b: dear_jax.fixed_point(
+      lambda z: problem.fun(z, matrix, b), problem.init,
+      forward=EXACT).value.sum()
+  for transform in (jax.grad, lambda f: jax.jit(jax.grad(f))):
+    np.testing.assert_allclose(transform(closure)(offset),
+                               transform(argument)(offset))
+
+
+@pytest.mark.parametrize('gradient', implicit.GRADIENTS)
+def test_integer_arguments_and_start_get_no_gradient(gradient):
+  def loss(init, scale, index):
+    fun = lambda z, s, i: 0.5 * z + s[i]
+    return dear_jax.fixed_point(fun, init, scale, index, forward=EXACT,
+                                gradient=gradient).value.sum()
+
+  init, scale = jnp.ones((2, 1)), jnp.array([1.0, 2.0, 3.0])
+  grad_init, grad_scale = jax.grad(loss, argnums=(0, 1))(init, scale, 1)
+  np.testing.assert_array_equal(grad_init, 0)
+  expected = 2.0 if gradient == 'one_step' else 4.0
+  np.testing.assert_allclose(grad_scale, [0, expected, 0], rtol=1e-9)
+
+
+@pytest.mark.parametrize('gradient', implicit.GRADIENTS)
+def test_vmap_of_the_gradient(gradient):
+  problem = problems.affine(0.5)
+  matrix, offset = problem.args
+  grad = jax.grad(lambda b: jnp.sum(dear_jax.fixed_point(
+      problem.fun, problem.init, matrix, b, forward=Config(tol=1e-9),
+      gradient=gradient).value**2))
+  offsets = jnp.stack([offset, -3 * offset])
+  mapped = jax.jit(jax.vmap(grad))(offsets)
+  for i in range(2):
+    np.testing.assert_allclose(mapped[i], grad(offsets[i]), rtol=1e-6)
+
+
+def test_inside_a_haiku_transform():
+  """With the step's parameters lifted and passed as an argument."""
+  def forward(x):
+    step = hk.transform(lambda z, x: jnp.tanh(
+        hk.Linear(4, w_init=hk.initializers.RandomNormal(0.1))(z) + x))
+    params = hk.transparent_lift(step.init, allow_reuse=True)(
+        hk.maybe_next_rng_key(), x, x)
+    return dear_jax.fixed_point(
+        lambda z, params, x: step.apply(params, None, z, x),
+        jnp.zeros_like(x), params, x, forward=EXACT).value
+
+  net = hk.without_apply_rng(hk.transform(forward))
+  x = jnp.asarray(np.random.RandomState(0).randn(3, 4))
+  params = net.init(jax.random.PRNGKey(0), x)
+  loss = lambda params: jnp.sum(net.apply(params, x)**2)
+  grad = jax.jit(jax.grad(loss))(params)
+  flat, unflatten = jax.flatten_util.ravel_pytree(params)
+  expected = _finite_differences(lambda f: loss(unflatten(f)), flat)
+  np.testing.assert_allclose(jax.flatten_util.ravel_pytree(grad)[0], expected,
+                             rtol=1e-5, atol=1e-8)
+
+
+def test_one_bad_instance_does_not_change_the_gradient_of_others():
+  """Its forward solve never converges, and its backward solve diverges."""
+  def loss(b, scale):
+    fun = lambda z, b, scale: jnp.sin(scale * z) + b
+    return dear_jax.fixed_point(fun, jnp.zeros((2, 3)), b, scale,
+                                forward=Config(tol=1e-8)).value.sum()
+
+  b = jnp.asarray(np.random.RandomState(0).randn(2, 3))
+  calm = jax.grad(loss)(b, jnp.array([[0.5], [0.4]]))
+  wild = jax.grad(loss)(b, jnp.array([[0.5], [40.0]]))
+  np.testing.assert_array_equal(calm[0], wild[0])
+  assert jnp.isfinite(wild).all()
+
+
+def test_memory_of_the_implicit_mode_does_not_grow_with_iterations():
+  def temporary_bytes(gradient, max_iter):
+    def loss(w, b):
+      return dear_jax.fixed_point(
+          lambda z, w, b: jnp.tanh(z @ w + b), jnp.zeros_like(b), w, b,
+          forward=Config(max_iter=max_iter), gradient=gradient).value.sum()
+
+    w, b = jnp.zeros((32, 32)), jnp.zeros((8, 32))
+    compiled = jax.jit(jax.grad(loss)).lower(w, b).compile()
+    return compiled.memory_analysis().temp_size_in_bytes
+
+  state = 8 * 32 * 8
+  for gradient in ('implicit', 'one_step'):
+    few, many = [temporary_bytes(gradient, n) for n in (10, 1000)]
+    assert abs(many - few) < state
+  # The yardstick: what it would cost to backpropagate through the solver.
+  few, many = [temporary_bytes('unrolled', n) for n in (10, 100)]
+  assert many - few > 90 * state
+
+
+def test_unknown_gradient_mode():
+  with pytest.raises(ValueError, match='implicit, one_step, unrolled, got '
+                                       "'jfb'"):
+    dear_jax.fixed_point(lambda z: z, jnp.zeros((1, 1)), gradient='jfb')
+
+
+@pytest.mark.parametrize('gradient', implicit.GRADIENTS)
+def test_bad_problems_are_refused(gradient):
+  with pytest.raises(ValueError, match='must keep the structure'):
+    dear_jax.fixed_point(lambda z: z[:, :1], jnp.zeros((1, 2)),
+                         gradient=gradient)
+
+
+def test_check_grads():
+  problem = problems.tanh_layer()
+  fun = functools.partial(dear_jax.fixed_point, problem.fun, problem.init,
+                          forward=EXACT)
+  jax.test_util.check_grads(lambda *args: fun(*args).value, problem.args,
+                            order=1, modes=['rev'], rtol=1e-5)

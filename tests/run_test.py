@@ -1,0 +1,183 @@
+# Copyright 2026 The dear_jax authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of experiments/run.py, in this process and as a program."""
+
+import importlib.util
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+from absl import flags
+from absl.testing import flagsaver
+from dear_jax import checkpoints
+from dear_jax import configs
+from dear_jax import training
+import jax
+import numpy as np
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SCRIPT = ROOT / 'experiments' / 'run.py'
+
+TINY = ('--batch_size=2', '--hidden_size=8', '--train_lengths=4',
+        '--val_size=4', '--test_size=4', '--val_samples=4',
+        '--test_samples=4', '--eval_every=4', '--log_every=1')
+
+
+@pytest.fixture(name='run', scope='module')
+def _run():
+  spec = importlib.util.spec_from_file_location('run_script', SCRIPT)
+  module = importlib.util.module_from_spec(spec)
+  spec.loader.exec_module(module)
+  return module
+
+
+def call(run, *args):
+  """Runs the script's main in this process, as `app.run` would."""
+  with flagsaver.flagsaver():
+    run.main(run.parse_flags(['run.py', *args]))
+
+
+def config_of(run, *args):
+  with flagsaver.flagsaver():
+    run.parse_flags(['run.py', *args])
+    return run.make_config(configs)
+
+
+def test_settings_show_the_defaults_of_the_library(run):
+  names = {'algorithm': 'algorithms', 'train_lengths': 'train_sizes'}
+  shown = {names.get(name, name): default
+           for name, _, default, _ in run.SETTINGS}
+  default = configs.PRESETS['default']
+  expected = {field: str(getattr(default, field))
+              for field in default.__dataclass_fields__}
+  expected['algorithms'] = ','.join(default.algorithms)
+  expected['train_sizes'] = '{}..{}'.format(*default.train_sizes)
+  assert shown == expected
+  assert f'(default: {default.batch_size})' in flags.FLAGS['batch_size'].help
+
+
+def test_no_flags_is_the_default_preset(run):
+  assert config_of(run) == configs.TrainConfig()
+  assert config_of(run, '--preset=paper') == configs.PRESETS['paper']
+
+
+def test_flags_override_the_preset(run):
+  config = config_of(run, '--preset=quick', '--algorithm=bfs, dfs',
+                     '--train_lengths=8..12', '--nouse_ln', '--tol=0.01')
+  assert config.train_steps == configs.PRESETS['quick'].train_steps
+  assert config.algorithms == ('bfs', 'dfs')
+  assert config.train_sizes == (8, 12)
+  assert not config.use_ln
+  assert config.tol == 0.01
+
+
+def test_names_of_clrs_work_too(run):
+  config = config_of(run, '--algorithms=dfs', '--processor_type=dear_mpnn')
+  assert (config.algorithms, config.processor) == (('dfs',), 'dear_mpnn')
+
+
+@pytest.mark.parametrize('args, message', [
+    (['--algorithm=bsf'], "'bsf' (did you mean 'bfs'?)"),
+    (['--processor=dear_pgm'], "'dear_pgm' (did you mean 'dear_pgn'?)"),
+    (['--algoritm=bfs'], "Unknown command line flag 'algoritm'"),
+    (['--train_steps=many'], '--train_steps=many'),
+    (['--train_lengths=big'], "got 'big'"),
+    (['--preset=fast'], "quick, default, paper, got 'fast'"),
+    (['--solver=newton'], "'newton'"),
+    (['bfs'], "unexpected argument 'bfs'"),
+    (['--resume'], '--resume needs the --workdir'),
+    (['--resume', '--workdir=nowhere'], 'nowhere is not a run folder'),
+])
+def test_a_mistake_is_answered_in_one_line(run, args, message, capfd, tmp_path,
+                                           monkeypatch):
+  monkeypatch.chdir(tmp_path)
+  with pytest.raises(SystemExit) as stop:
+    call(run, *args)
+  assert stop.value.code == 2
+  out, err = capfd.readouterr()
+  assert not out
+  assert err.count('\n') == 1 and message in err
+  assert not list(tmp_path.iterdir())
+
+
+def test_trains_and_ends_with_one_line_of_json(run, capfd, tmp_path,
+                                               monkeypatch):
+  monkeypatch.chdir(tmp_path)
+  call(run, *TINY, '--train_steps=4')
+  out, err = capfd.readouterr()
+  assert out.count('\n') == 1
+  result = json.loads(out)
+  assert {'val_score', 'test_score', 'test_size', 'best_step'} <= set(result)
+  assert result['workdir'].startswith('runs/bfs_dear_pgn_seed42_')
+  assert 'compiling the training step of bfs' in err
+  assert 'validation loss' in err
+  # The folder of a finished run knows its settings.
+  call(run, f'--workdir={result["workdir"]}', '--resume')
+  again = json.loads(capfd.readouterr().out)
+  assert again['test_score'] == result['test_score']
+  with pytest.raises(SystemExit):
+    call(run, *TINY, f'--workdir={result["workdir"]}')
+  assert 'already holds a run' in capfd.readouterr().err
+
+
+def start(*args):
+  env = dict(os.environ, PYTHONPATH=str(ROOT), JAX_PLATFORMS='cpu')
+  return subprocess.Popen(
+      [sys.executable, str(SCRIPT), *args], env=env, text=True,
+      stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def wait_for_step(process, workdir, step):
+  """Waits until a run has a checkpoint of `step` or a later one."""
+  folder = workdir / 'checkpoints' / 'latest'
+  deadline = time.monotonic() + 300
+  while time.monotonic() < deadline:
+    assert process.poll() is None, process.communicate()
+    if folder.is_dir() and any(path.name.isdigit() and int(path.name) >= step
+                               for path in folder.iterdir()):
+      return
+    time.sleep(0.05)
+  raise AssertionError(f'No checkpoint of step {step} in 300 s.')
+
+
+def test_killed_stopped_and_resumed_is_bit_for_bit_the_same(tmp_path):
+  workdir = tmp_path / 'killed'
+  process = start(*TINY, '--train_steps=100000', '--checkpoint_every=3',
+                  f'--workdir={workdir}')
+  wait_for_step(process, workdir, 6)
+  process.kill()
+  process.communicate()
+  with checkpoints.Checkpoints(workdir) as saved:
+    killed_at = saved.latest_step
+  assert killed_at >= 6 and killed_at % 3 == 0
+
+  process = start(f'--workdir={workdir}', '--resume')
+  wait_for_step(process, workdir, killed_at + 3)
+  process.send_signal(signal.SIGTERM)
+  out, err = process.communicate(timeout=120)
+  assert process.returncode == 0, err
+  stopped = json.loads(out)
+  assert stopped['interrupted'] and stopped['step'] > killed_at
+  assert f'--workdir={workdir} --resume' in err.splitlines()[-1]
+  assert f'Resuming at step {killed_at}.' in err
+
+  steps = stopped['step'] + 2
+  config = configs.load_config(workdir)
+  assert config.train_steps == 100000
+  config = configs.TrainConfig(
+      **{**config.__dict__, 'train_steps': steps, 'checkpoint_every': 1000})
+  resumed = training.train(config, workdir, resume=True)
+  whole = training.train(config, tmp_path / 'whole')
+  for result in (resumed, whole):
+    del result['seconds'], result['workdir']
+  assert resumed == whole
+  assert ((workdir / 'metrics.jsonl').read_text()
+          == (tmp_path / 'whole' / 'metrics.jsonl').read_text())
+  jax.tree_util.tree_map(
+      np.testing.assert_array_equal, checkpoints.load_best(workdir),
+      checkpoints.load_best(tmp_path / 'whole'))

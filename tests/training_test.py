@@ -1,0 +1,326 @@
+# Copyright 2026 The dear_jax authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of settings and training."""
+
+import dataclasses
+import json
+import os
+import pathlib
+import signal
+import threading
+
+from dear_jax import checkpoints
+from dear_jax import configs
+from dear_jax import models
+from dear_jax import samplers
+from dear_jax import training
+import jax
+import numpy as np
+import pytest
+
+# Validation and test batches have one shape, so that there are three programs
+# to compile: initialisation, training step, evaluation.
+TINY = configs.TrainConfig(
+    batch_size=2, hidden_size=8, train_steps=5, train_sizes=(4, 4), val_size=4,
+    test_size=4, val_samples=4, test_samples=4, eval_every=2,
+    checkpoint_every=2, log_every=1)
+
+METRICS = ('loss', 'task_loss', 'jacobian_penalty', 'solver_steps_mean',
+           'solver_steps_max', 'residual', 'converged')
+
+
+def read_metrics(workdir):
+  text = (pathlib.Path(workdir) / 'metrics.jsonl').read_text()
+  return [json.loads(line) for line in text.splitlines()]
+
+
+def latest(workdir):
+  """The arrays of the latest checkpoint."""
+  with checkpoints.Checkpoints(workdir) as saved:
+    # The names of its parts are an internal matter of checkpoints.py.
+    arrays, meta = checkpoints._load(saved._latest, saved.latest_step, None)
+  meta.pop('seconds')
+  return arrays, meta
+
+
+def assert_same_run(a, b):
+  """Same parameters, optimiser state, selection, metrics and scores."""
+  arrays_a, meta_a = latest(a)
+  arrays_b, meta_b = latest(b)
+  jax.tree_util.tree_map(np.testing.assert_array_equal, arrays_a, arrays_b)
+  assert meta_a == meta_b
+  jax.tree_util.tree_map(np.testing.assert_array_equal,
+                         checkpoints.load_best(a), checkpoints.load_best(b))
+  assert read_metrics(a) == read_metrics(b)
+  results = [checkpoints.read_json(x, 'result.json') for x in (a, b)]
+  for result in results:
+    del result['seconds'], result['workdir']
+  assert results[0] == results[1]
+
+
+@pytest.fixture(name='finished', scope='module')
+def _finished(tmp_path_factory):
+  workdir = tmp_path_factory.mktemp('finished')
+  return workdir, training.train(TINY, workdir)
+
+
+class TestConfig:
+
+  @pytest.mark.parametrize('field, value, message', [
+      ('algorithms', ('bfs', 'dijkstr'), "'dijkstr' .did you mean 'dijkstra'"),
+      ('algorithms', (), 'at least one'),
+      ('algorithms', ('bfs', 'bfs'), 'repeat'),
+      ('processor', 'dear_pgm', "'dear_pgm' .did you mean 'dear_pgn'"),
+      ('processor', 'pgn', "Unknown processor 'pgn'"),
+      ('batch_size', 0, 'batch_size must be .* at least 1, got 0'),
+      ('batch_size', 2.5, 'batch_size must be a whole number'),
+      ('train_steps', True, 'train_steps must be a whole number'),
+      ('seed', -1, 'seed must be .* from 0'),
+      ('learning_rate', 0.0, 'learning_rate must be more than 0'),
+      ('learning_rate', float('nan'), 'learning_rate must be'),
+      ('learning_rate', '1', "learning_rate must be .* got '1'"),
+      ('jacobian_weight', -1.0, 'jacobian_weight must be'),
+      ('dropout_prob', 1.0, 'dropout_prob must be less than 1'),
+      ('train_sizes', (16, 8), 'train_sizes must be'),
+      ('train_sizes', (2, 8), 'train_sizes must be .* at least 4'),
+      ('test_size', 3, 'test_size must be'),
+      ('train_samples', 1, 'train_samples must be .* at least 32'),
+      ('encoder_init', 'zeros', "encoder_init 'zeros'"),
+      ('solver', 'newton', "anderson.*'newton'"),
+      ('tol', 0.0, 'tol must be'),
+      ('max_iter', 0, 'max_iter must be'),
+      ('gradient', 'exact', "implicit.*'exact'"),
+  ])
+  def test_a_wrong_value_is_one_sentence(self, field, value, message):
+    with pytest.raises(ValueError, match=message) as error:
+      configs.TrainConfig(**{field: value})
+    assert '\n' not in str(error.value)
+
+  def test_one_algorithm_may_be_a_string(self):
+    assert configs.TrainConfig(algorithms='dfs').algorithms == ('dfs',)
+
+  def test_presets(self):
+    quick, paper = configs.PRESETS['quick'], configs.PRESETS['paper']
+    assert configs.PRESETS['default'] == configs.TrainConfig()
+    assert (quick.train_steps, quick.train_sizes) == (1000, (16, 16))
+    assert paper.train_steps * paper.batch_size == 100 * paper.train_samples
+
+  def test_is_read_back_from_a_run_folder(self, finished, tmp_path):
+    workdir, _ = finished
+    assert configs.load_config(workdir) == TINY
+    (tmp_path / 'config.json').write_text('{"config": {"colour": 1}}')
+    with pytest.raises(checkpoints.RunError, match='colour'):
+      configs.load_config(tmp_path)
+
+
+def test_result(finished):
+  workdir, result = finished
+  assert result == checkpoints.read_json(workdir, 'result.json')
+  assert result['val_score'] == result['val']['bfs']
+  assert result['test_score'] == result['test']['bfs']
+  assert 0 <= result['test_score'] <= 1
+  assert 0 <= result['test_converged'] <= 1
+  assert result['test_solver_steps_mean'] >= 1
+  assert (result['test_size'], result['steps']) == (4, 5)
+  assert result['workdir'] == str(workdir)
+
+
+def test_metrics_file(finished):
+  lines = read_metrics(finished[0])
+  train = [line for line in lines if line['split'] == 'train']
+  val = [line for line in lines if line['split'] == 'val']
+  assert [line['step'] for line in train] == [1, 2, 3, 4, 5]
+  assert all(set(METRICS) <= set(line) for line in train)
+  # The last step is no multiple of eval_every, and validated all the same.
+  assert [line['step'] for line in val] == [2, 4, 5]
+  assert [line.get('final', False) for line in val] == [False, False, True]
+  assert all({'task_loss', 'score', 'converged'} <= set(line) for line in val)
+
+
+def test_the_lowest_validation_loss_is_selected(finished):
+  workdir, result = finished
+  val = [x for x in read_metrics(workdir) if x['split'] == 'val']
+  best = min(val, key=lambda line: line['task_loss'])
+  assert result['best_step'] == best['step']
+  assert result['val_loss'] == best['task_loss']
+  assert result['val_score'] == best['score']
+
+
+def test_config_file_has_versions(finished):
+  versions = checkpoints.read_json(finished[0], 'config.json')['versions']
+  assert versions['jax'] == jax.__version__
+  assert {'clrs', 'dear_jax'} <= set(versions)
+
+
+def test_every_encoder_trains(finished):
+  arrays, meta = latest(finished[0])
+  assert meta['samplers'] == {'bfs': {'index': 5}}
+  moments = arrays['opt_state'][1]['mu']
+  encoders = [leaves for name, leaves in moments.items() if '_enc_' in name]
+  assert encoders
+  assert all(np.abs(x).max() > 0
+             for x in jax.tree_util.tree_leaves(encoders))
+
+
+def test_interrupted_and_resumed_is_bit_for_bit_the_same(finished, tmp_path):
+  workdir, _ = finished
+  before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
+  def stop(step):
+    if step == 3:  # no multiple of checkpoint_every, just past a validation
+      os.kill(os.getpid(), signal.SIGTERM)
+    return False
+  stopped = training.train(TINY, tmp_path, should_stop=stop)
+  # The signal is seen no later than the step after it.
+  assert stopped == {'interrupted': True, 'step': stopped['step'],
+                     'workdir': str(tmp_path)}
+  assert stopped['step'] in (3, 4)
+  assert not (tmp_path / 'result.json').exists()
+  assert before == (signal.getsignal(signal.SIGTERM),
+                    signal.getsignal(signal.SIGINT))
+  training.train(TINY, tmp_path, resume=True)
+  assert_same_run(tmp_path, workdir)
+
+
+def test_a_longer_run_continues_a_shorter_one(finished, tmp_path):
+  workdir, _ = finished
+  # Ends on a validation that the longer run does not have.
+  first = training.train(dataclasses.replace(TINY, train_steps=1), tmp_path)
+  assert first['best_step'] == 1
+  training.train(TINY, tmp_path, resume=True)
+  assert_same_run(tmp_path, workdir)
+  # Once more, with nothing left to train.
+  training.train(TINY, tmp_path, resume=True)
+  assert_same_run(tmp_path, workdir)
+  with pytest.raises(checkpoints.RunError, match='5 steps already'):
+    training.train(dataclasses.replace(TINY, train_steps=4), tmp_path,
+                   resume=True)
+
+
+def test_a_folder_with_a_run_needs_resume(finished, tmp_path):
+  workdir, _ = finished
+  with pytest.raises(checkpoints.RunError, match='already holds a run'):
+    training.train(TINY, workdir)
+  with pytest.raises(checkpoints.RunError, match='learning_rate=0.0003'):
+    training.train(dataclasses.replace(TINY, learning_rate=0.1), workdir,
+                   resume=True)
+  with pytest.raises(checkpoints.RunError, match='no checkpoint'):
+    training.train(TINY, tmp_path, resume=True)
+
+
+@pytest.fixture(name='fake_step')
+def _fake_step(monkeypatch):
+  """Replaces the training step by one that only sets the metrics."""
+  def install(change):
+    def feedback(self, unused_key, unused_feedback, unused_index):
+      install.calls += 1
+      self.metrics = dict.fromkeys(METRICS, np.float32(1.0))
+      change(self, install.calls)
+    install.calls = 0
+    monkeypatch.setattr(models.DEARModel, 'feedback', feedback)
+  return install
+
+
+def test_nan_stops_the_run_and_keeps_the_last_checkpoint(fake_step, tmp_path):
+  def change(model, call):
+    if call == 4:
+      model.metrics['loss'] = np.float32('nan')
+  fake_step(change)
+  with pytest.raises(FloatingPointError, match=(
+      'loss of bfs is nan at step 4: .*learning_rate.* step 2 ')):
+    training.train(TINY, tmp_path)
+  assert latest(tmp_path)[1]['step'] == 2
+
+
+def test_bad_parameters_are_not_saved(fake_step, tmp_path):
+  def change(model, call):
+    if call == 3:
+      model.params = jax.tree_util.tree_map(
+          lambda x: np.full_like(x, np.inf), model.params)
+  fake_step(change)
+  with pytest.raises(FloatingPointError, match='parameter is not finite'):
+    training.train(TINY, tmp_path)
+  arrays, meta = latest(tmp_path)
+  assert meta['step'] == 2
+  assert all(np.isfinite(x).all()
+             for x in jax.tree_util.tree_leaves(arrays['params']))
+
+
+@pytest.mark.parametrize('share, warnings', [(0.5, 1), (0.95, 0)])
+def test_low_convergence_is_told_once(share, warnings, fake_step, tmp_path,
+                                      capsys):
+  def change(model, unused_call):
+    model.metrics['converged'] = np.float32(share)
+  fake_step(change)
+  config = dataclasses.replace(TINY, train_steps=25, eval_every=100,
+                               checkpoint_every=100)
+  training.train(config, tmp_path)
+  assert capsys.readouterr().err.count('Warning: ') == warnings
+
+
+def test_training_set_of_fixed_size_is_cycled(fake_step, tmp_path,
+                                              monkeypatch):
+  seen = []
+  batch = samplers.TaskSampler.batch
+  def spy(self, index):
+    if threading.current_thread() is not threading.main_thread():
+      seen.append(index)
+    return batch(self, index)
+  monkeypatch.setattr(samplers.TaskSampler, 'batch', spy)
+  fake_step(lambda model, call: None)
+  training.train(dataclasses.replace(TINY, train_samples=5), tmp_path)
+  assert seen == [0, 1, 0, 1, 0]  # 5 // 2 batches
+
+
+def test_runs_in_a_thread_without_signal_handlers(fake_step, tmp_path):
+  fake_step(lambda model, call: None)
+  results = []
+  thread = threading.Thread(
+      target=lambda: results.append(training.train(TINY, tmp_path)))
+  thread.start()
+  thread.join()
+  assert results[0]['steps'] == 5
+
+
+def test_second_signal_aborts():
+  with training._StopSignals() as signals:
+    os.kill(os.getpid(), signal.SIGINT)
+    assert signals.requested
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    with pytest.raises(KeyboardInterrupt):
+      os.kill(os.getpid(), signal.SIGINT)
+      threading.Event().wait(5)
+
+
+def test_compilation_cache(tmp_path, monkeypatch):
+  before = (jax.config.jax_compilation_cache_dir,
+            jax.config.jax_persistent_cache_min_compile_time_secs)
+  try:
+    jax.config.update('jax_compilation_cache_dir', str(tmp_path / 'mine'))
+    assert training.enable_compilation_cache() == str(tmp_path / 'mine')
+    jax.config.update('jax_compilation_cache_dir', None)
+    monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path))
+    folder = tmp_path / 'dear_jax' / 'xla'
+    assert training.enable_compilation_cache() == str(folder)
+    assert folder.is_dir()
+    assert jax.config.jax_compilation_cache_dir == str(folder)
+    jax.config.update('jax_compilation_cache_dir', None)
+    (tmp_path / 'file').write_text('')
+    monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path / 'file'))
+    assert training.enable_compilation_cache() is None
+  finally:
+    jax.config.update('jax_compilation_cache_dir', before[0])
+    jax.config.update('jax_persistent_cache_min_compile_time_secs', before[1])
+
+
+def test_several_algorithms(tmp_path):
+  config = dataclasses.replace(
+      TINY, algorithms=('minimum', 'insertion_sort'), train_steps=2)
+  result = training.train(config, tmp_path)
+  assert set(result['test']) == {'minimum', 'insertion_sort'}
+  assert result['test_score'] == pytest.approx(
+      np.mean(list(result['test'].values())))
+  assert [(x['split'], x['step'], x['algorithm'])
+          for x in read_metrics(tmp_path)] == [
+              ('train', 1, 'minimum'), ('train', 1, 'insertion_sort'),
+              ('train', 2, 'minimum'), ('train', 2, 'insertion_sort'),
+              ('val', 2, 'minimum'), ('val', 2, 'insertion_sort')]
