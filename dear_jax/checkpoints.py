@@ -50,14 +50,14 @@ def write_json(workdir: PathLike, name: str, value: Any) -> None:
   _replace(path, json.dumps(_strict(value), indent=2) + '\n')
 
 
-def prepare_folder(workdir: PathLike, config: Mapping[str, Any], *,
-                   versions: Mapping[str, str], resume: bool,
-                   may_change: Collection[str]) -> Optional[str]:
-  """Makes a folder ready for a run, or checks that it can be resumed.
+def check_folder(workdir: PathLike, config: Mapping[str, Any], *,
+                 versions: Mapping[str, str], resume: bool,
+                 may_change: Collection[str]) -> Optional[str]:
+  """Checks that a run can be begun in a folder, or resumed.
 
   Args:
-    workdir: The run folder.
-    config: The settings, as JSON knows them.
+    workdir: The run folder; made if a run begins and it does not exist.
+    config: The settings.
     versions: Of the libraries in use.
     resume: Whether the folder has to hold a run already, or must not.
     may_change: The settings in which a resumed run may differ.
@@ -69,27 +69,7 @@ def prepare_folder(workdir: PathLike, config: Mapping[str, Any], *,
     RunError: if the folder, or a setting, does not allow it.
   """
   workdir = pathlib.Path(workdir)
-  config = json.loads(json.dumps(config))  # tuples become lists, as in files
-  notice = None
-  if resume:
-    if not has_checkpoint(workdir):
-      raise RunError(f'There is no checkpoint to resume from in {workdir}: '
-                     'start the run without --resume.')
-    stored = read_json(workdir, 'config.json')
-    changed = [name for name, version in stored.get('versions', {}).items()
-               if versions.get(name, version) != version]
-    if changed:
-      notice = (f'This run was begun with another version of '
-                f'{", ".join(changed)}: from here on it may differ from one '
-                'that was never stopped.')
-    stored = stored.get('config', {})
-    for name, value in config.items():
-      # A setting that is younger than the run had no effect on it.
-      if name not in may_change and stored.get(name, value) != value:
-        raise RunError(
-            f'The run in {workdir} has {name}={stored[name]!r}, which cannot '
-            f'become {value!r} when it is resumed.')
-  else:
+  if not resume:
     if has_checkpoint(workdir):
       raise RunError(f'{workdir} already holds a run: pass --resume to go on '
                      'with it, or choose another --workdir.')
@@ -97,11 +77,25 @@ def prepare_folder(workdir: PathLike, config: Mapping[str, Any], *,
       workdir.mkdir(parents=True, exist_ok=True)
     except OSError as e:
       raise RunError(f'{workdir} cannot be made ({_first_line(e)}).') from e
-    # A run that was killed before its first checkpoint may have left some.
-    (workdir / MetricsFile.NAME).unlink(missing_ok=True)
-  write_json(workdir, 'config.json',
-             {'config': config, 'versions': dict(versions)})
-  return notice
+    return None
+  if not has_checkpoint(workdir):
+    raise RunError(f'There is no checkpoint to resume from in {workdir}: '
+                   'start the run without --resume.')
+  stored = read_json(workdir, 'config.json')
+  settings = stored.get('config', {})
+  # Tuples become lists, as in the file.
+  for name, value in json.loads(json.dumps(config)).items():
+    # A setting that is younger than the run had no effect on it.
+    if name not in may_change and settings.get(name, value) != value:
+      raise RunError(
+          f'The run in {workdir} has {name}={settings[name]!r}, which cannot '
+          f'become {value!r} when it is resumed.')
+  changed = [name for name, version in stored.get('versions', {}).items()
+             if versions.get(name, version) != version]
+  if changed:
+    return (f'This run was begun with another version of {", ".join(changed)}:'
+            ' from here on it may differ from one that was never stopped.')
+  return None
 
 
 class MetricsFile:

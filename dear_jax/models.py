@@ -4,7 +4,7 @@
 
 import functools
 import re
-from typing import Dict, List, Optional, Tuple, Union
+from typing import Dict, Iterable, List, Optional, Tuple, Union
 
 import chex
 import clrs
@@ -144,7 +144,7 @@ class DEARModel(clrs.models.BaselineModel):
     if len(features) != len(self._spec):
       raise ValueError(f'The model has {len(self._spec)} algorithms, but got '
                        f'features of {len(features)}.')
-    inputs = [self._devices.replicate(tuple(f.inputs)) for f in features]
+    inputs = [self._devices.replicate(_probes(f.inputs)) for f in features]
     self.params = self.jitted_init(jax.random.PRNGKey(seed), inputs)
     self.opt_state = self.opt.init(self._device_params)
 
@@ -198,7 +198,7 @@ class DEARModel(clrs.models.BaselineModel):
     index = self._index(algorithm_index)
     preds, _, hidden = self.jitted_evaluate(
         self._device_params, rng_key,
-        self._devices.split(tuple(features.inputs)), (), index)
+        self._devices.split(_probes(features.inputs)), (), index)
     if return_all_outputs:
       preds = jax.tree_util.tree_map(lambda x: x[None], preds)
     if self.debug:
@@ -287,7 +287,19 @@ class DEARModel(clrs.models.BaselineModel):
 
 
 def _inputs_and_outputs(feedback: clrs.Feedback):
-  return tuple(feedback.features.inputs), tuple(feedback.outputs)
+  return _probes(feedback.features.inputs), _probes(feedback.outputs)
+
+
+def _probes(probes: Iterable[clrs.DataPoint]) -> Tuple[clrs.DataPoint, ...]:
+  """The same data in the types that the device has."""
+  def convert(probe):
+    dtype = jax.dtypes.canonicalize_dtype(probe.data.dtype)
+    if probe.type_ == clrs.Type.POINTER:
+      dtype = np.int32  # some of CLRS's samplers make indices floating point
+    return clrs.DataPoint(probe.name, probe.location, probe.type_,
+                          probe.data.astype(dtype))
+
+  return tuple(convert(probe) for probe in probes)
 
 
 def _task_loss(outputs, output_preds) -> _Array:
@@ -320,20 +332,10 @@ class _Devices:
     self._parts = jax.sharding.NamedSharding(mesh, spec('batch'))
 
   def replicate(self, tree):
-    return self._put(tree, self._whole)
+    return jax.device_put(tree, self._whole)
 
   def split(self, tree):
     """Splits along the leading axis where the devices divide it."""
     sizes = {np.shape(x)[0] for x in jax.tree_util.tree_leaves(tree)}
     even = all(size % self._count == 0 for size in sizes)
-    return self._put(tree, self._parts if even else self._whole)
-
-  def _put(self, tree, sharding):
-    return jax.tree_util.tree_map(
-        lambda x: jax.device_put(_narrow(x), sharding), tree)
-
-
-def _narrow(x):
-  # CLRS's samplers speak float64; without x64 the device would not.
-  return x if isinstance(x, jax.Array) else np.asarray(
-      x, dtype=jax.dtypes.canonicalize_dtype(np.result_type(x)))
+    return jax.device_put(tree, self._parts if even else self._whole)

@@ -20,6 +20,10 @@ Metrics = Mapping[str, float]
 _BAR_INTERVAL = 0.5
 _LINE_INTERVAL = 10.0
 
+# Short enough for all of it to fit on 80 columns.
+_BAR_FORMAT = ('{percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} '
+               '[{remaining} left, {rate_noinv_fmt}{postfix}]')
+
 
 @contextlib.contextmanager
 def quiet_absl():
@@ -52,8 +56,8 @@ class Progress:
     self._bar = None
     if self._stream.isatty():
       self._bar = tqdm.tqdm(
-          total=total, initial=start, file=self._stream, unit='step',
-          dynamic_ncols=True, desc='training')
+          total=total, initial=start, file=self._stream, dynamic_ncols=True,
+          unit='', bar_format=_BAR_FORMAT)
     self._step = start
     self._shown_at = clock()
     # Steps/s are counted from here on, which is after the last compilation;
@@ -102,11 +106,16 @@ class Progress:
     if now - self._shown_at < interval and step < self._total:
       return
     self._shown_at = now
-    summary = _summary(read())
+    metrics = read()
+    loss, converged = metrics['loss'], metrics['converged']
+    mean, most = metrics['solver_steps_mean'], metrics['solver_steps_max']
     if self._bar is not None:
-      self._bar.set_postfix_str(summary)
+      self._bar.set_postfix_str(f'loss {loss:.3f}  solver {mean:.1f} '
+                                f'(max {most:.0f})  conv. {converged:.0%}')
     else:
-      print(f'step {step}/{self._total}  {summary}{self._speed(now)}',
+      print(f'step {step}/{self._total}  loss {loss:.4f}  '
+            f'solver steps {mean:.1f} (max {most:.0f})  '
+            f'converged {converged:.0%}{self._speed(now)}',
             file=self._stream, flush=True)
 
   def _speed(self, now: float) -> str:
@@ -126,10 +135,3 @@ def duration(seconds: float) -> str:
   if seconds < 3600:
     return f'{seconds // 60}m{seconds % 60:02d}s'
   return f'{seconds // 3600}h{seconds % 3600 // 60:02d}m'
-
-
-def _summary(metrics: Metrics) -> str:
-  return (f'loss {metrics["loss"]:.4f}  '
-          f'solver steps {metrics["solver_steps_mean"]:.1f} '
-          f'(max {metrics["solver_steps_max"]:.0f})  '
-          f'converged {metrics["converged"]:.0%}')

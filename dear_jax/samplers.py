@@ -137,7 +137,7 @@ class TaskSampler:
       iterator = clrs.process_random_pos(iterator, rng)
     if self._task in _PRED_AS_INPUT:
       _, iterator = clrs.process_pred_as_input({}, iterator)
-    return enforce_permutations(next(iterator))
+    return enforce_permutations(_whole_pointers(next(iterator)))
 
   def __iter__(self) -> 'TaskSampler':
     return self
@@ -209,6 +209,18 @@ def _final_spec(task: str) -> Dict[str, Any]:
     spec, _ = clrs.process_pred_as_input(spec, iter(()))
   spec, _ = clrs.process_permutations(spec, iter(()), True)
   return spec
+
+
+def _whole_pointers(feedback: clrs.Feedback) -> clrs.Feedback:
+  """Makes pointer inputs integers.
+
+  CLRS keeps hints as floats, and so the input that once was a hint; jax
+  deprecates one-hot encodings of floats.
+  """
+  inputs = [
+      clrs.DataPoint(x.name, x.location, x.type_, x.data.astype(np.int64))
+      if x.type_ == clrs.Type.POINTER else x for x in feedback.features.inputs]
+  return feedback._replace(features=feedback.features._replace(inputs=inputs))
 
 
 def enforce_permutations(feedback: clrs.Feedback) -> clrs.Feedback:

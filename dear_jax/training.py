@@ -30,6 +30,7 @@ from dear_jax import models
 from dear_jax import progress
 from dear_jax import samplers
 import jax
+from jax.experimental.compilation_cache import compilation_cache
 import numpy as np
 
 TrainConfig = configs.TrainConfig
@@ -69,6 +70,8 @@ def enable_compilation_cache() -> Optional[str]:
     return None
   jax.config.update('jax_compilation_cache_dir', folder)
   jax.config.update('jax_persistent_cache_min_compile_time_secs', 0.5)
+  # If anything was compiled before, jax has settled on having no cache.
+  compilation_cache.reset_cache()
   return folder
 
 
@@ -101,7 +104,7 @@ def train(config: TrainConfig,
       it holds none and `resume` is true, or if the settings differ.
     FloatingPointError: if the loss is not finite.
   """
-  notice = checkpoints.prepare_folder(
+  notice = checkpoints.check_folder(
       workdir, dataclasses.asdict(config), versions=_versions(),
       resume=resume, may_change=_RESUMABLE)
   if notice:
@@ -159,6 +162,8 @@ class _Trainer:
       raise checkpoints.RunError(
           f'The run in {self._workdir} has done {start} steps already, more '
           f'than train_steps={config.train_steps}.')
+    checkpoints.write_json(self._workdir, 'config.json', {
+        'config': dataclasses.asdict(config), 'versions': _versions()})
     self._save(start)  # from now on the run can be resumed
     (pathlib.Path(self._workdir) / 'result.json').unlink(missing_ok=True)
     with contextlib.ExitStack() as stack:
@@ -179,9 +184,11 @@ class _Trainer:
     """Runs the loop; returns the number of steps done when it ended."""
     config = self._config
     period = (config.train_samples or 0) // config.batch_size
-    def make(index):
-      return [sampler.batch(index % period if period else index)
-              for sampler in self._train_samplers]
+    first = [sampler.index for sampler in self._train_samplers]
+    def make(offset):
+      return [sampler.batch((index + offset) % period if period
+                            else index + offset)
+              for index, sampler in zip(first, self._train_samplers)]
 
     in_flight = collections.deque()
     def retire(keep):
@@ -189,12 +196,12 @@ class _Trainer:
         self._retire(*in_flight.popleft())
 
     done = start
-    with samplers.Prefetcher(make, start, config.train_steps) as batches:
+    with samplers.Prefetcher(make, 0, config.train_steps - start) as batches:
       for feedbacks in batches:
         metrics = self._step(done, feedbacks)
         done += 1
         for sampler in self._train_samplers:
-          sampler.state = {'index': done}
+          sampler.index += 1
         in_flight.append((done, metrics))
         retire(keep=_MAX_IN_FLIGHT)
         stop = self._signals.requested or should_stop(done)

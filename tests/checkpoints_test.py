@@ -146,46 +146,40 @@ def test_a_checkpoint_of_another_model(tmp_path):
       saved.restore(other)
 
 
-def prepare(workdir, resume=False, versions=None, **config):
-  return checkpoints.prepare_folder(
+def check(workdir, resume=False, versions=None, **config):
+  return checkpoints.check_folder(
       workdir, dict({'tol': 0.1, 'train_steps': 5, 'sizes': (4, 5)}, **config),
       versions=versions or {'jax': '1'}, resume=resume,
       may_change=('train_steps',))
 
 
-def test_prepare_a_new_folder(tmp_path):
-  workdir = tmp_path / 'a' / 'b'
-  assert prepare(workdir) is None
-  stored = json.loads((workdir / 'config.json').read_text())
-  assert stored == {'config': {'tol': 0.1, 'train_steps': 5, 'sizes': [4, 5]},
-                    'versions': {'jax': '1'}}
-  # A run that was killed before its first checkpoint is begun again.
-  (workdir / 'metrics.jsonl').write_text('{"step": 1}\n')
-  prepare(workdir)
-  assert not (workdir / 'metrics.jsonl').exists()
+def test_a_new_folder_is_made(tmp_path):
+  assert check(tmp_path / 'a' / 'b') is None
+  assert (tmp_path / 'a' / 'b').is_dir()
+  assert check(tmp_path / 'a' / 'b') is None  # nothing was saved in it yet
 
 
-def test_prepare_to_resume(tmp_path):
+def test_what_a_resumed_run_may_change(tmp_path):
   with pytest.raises(checkpoints.RunError, match='no checkpoint'):
-    prepare(tmp_path, resume=True)
-  prepare(tmp_path)
+    check(tmp_path, resume=True)
+  checkpoints.write_json(tmp_path, 'config.json', {
+      'config': {'tol': 0.1, 'train_steps': 5, 'sizes': (4, 5)},
+      'versions': {'jax': '1'}})
   with checkpoints.Checkpoints(tmp_path) as saved:
     saved.save(make_state(1))
   with pytest.raises(checkpoints.RunError, match='--resume .* --workdir'):
-    prepare(tmp_path)
+    check(tmp_path)
   with pytest.raises(checkpoints.RunError, match='tol=0.1, .* become 0.2'):
-    prepare(tmp_path, resume=True, tol=0.2)
-  assert prepare(tmp_path, resume=True, train_steps=9, young=1) is None
-  stored = json.loads((tmp_path / 'config.json').read_text())['config']
-  assert stored['train_steps'] == 9
-  notice = prepare(tmp_path, resume=True, versions={'jax': '2'})
+    check(tmp_path, resume=True, tol=0.2)
+  assert check(tmp_path, resume=True, train_steps=9, young=1) is None
+  notice = check(tmp_path, resume=True, versions={'jax': '2'})
   assert 'another version of jax' in notice
 
 
 def test_a_workdir_that_is_a_file(tmp_path):
   (tmp_path / 'file').write_text('')
   with pytest.raises(checkpoints.RunError, match='cannot be made'):
-    prepare(tmp_path / 'file')
+    check(tmp_path / 'file')
 
 
 def test_unreadable_json(tmp_path):

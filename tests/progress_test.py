@@ -63,8 +63,8 @@ def test_a_bar_on_a_terminal():
   stream = Terminal()
   reads = run(stream, seconds_per_step=0.1)
   text = stream.getvalue()
-  assert '40/40' in text and 'loss 0.2500' in text and 'compiling' in text
-  assert 'solver steps 6.2 (max 14)' in text and 'converged 50%' in text
+  assert '40/40' in text and 'loss 0.250' in text and 'compiling' in text
+  assert 'solver 6.2 (max 14)' in text and 'conv. 50%' in text
   assert 'validation loss 0.1\n' in text
   assert len(reads) < 12
 

@@ -105,6 +105,13 @@ def test_seeds_and_splits_share_nothing(other):
   assert not (graphs[0] == graphs[1]).all(axis=(1, 2)).any()
 
 
+def test_pointer_inputs_are_integers():
+  pred = next(x for x in make('minimum').batch(0).features.inputs
+              if x.name == 'pred')
+  assert pred.data.dtype == np.int64
+  np.testing.assert_array_equal(pred.data[0], [0, 0, 1, 2, 3])
+
+
 def test_positions_are_random_in_training_only():
   even = np.tile(np.arange(5) / 5, (3, 1))
   for split, expected in (('train', False), ('val', True), ('test', True)):

@@ -15,6 +15,7 @@ from dear_jax import models
 from dear_jax import samplers
 from dear_jax import training
 import jax
+from jax.experimental.compilation_cache import compilation_cache
 import numpy as np
 import pytest
 
@@ -194,6 +195,7 @@ def test_a_longer_run_continues_a_shorter_one(finished, tmp_path):
   with pytest.raises(checkpoints.RunError, match='5 steps already'):
     training.train(dataclasses.replace(TINY, train_steps=4), tmp_path,
                    resume=True)
+  assert configs.load_config(tmp_path) == TINY
 
 
 def test_a_folder_with_a_run_needs_resume(finished, tmp_path):
@@ -310,17 +312,18 @@ def test_compilation_cache(tmp_path, monkeypatch):
   finally:
     jax.config.update('jax_compilation_cache_dir', before[0])
     jax.config.update('jax_persistent_cache_min_compile_time_secs', before[1])
+    compilation_cache.reset_cache()
 
 
 def test_several_algorithms(tmp_path):
   config = dataclasses.replace(
-      TINY, algorithms=('minimum', 'insertion_sort'), train_steps=2)
+      TINY, algorithms=('bfs', 'minimum'), train_steps=2)
   result = training.train(config, tmp_path)
-  assert set(result['test']) == {'minimum', 'insertion_sort'}
+  assert set(result['test']) == {'bfs', 'minimum'}
   assert result['test_score'] == pytest.approx(
       np.mean(list(result['test'].values())))
   assert [(x['split'], x['step'], x['algorithm'])
           for x in read_metrics(tmp_path)] == [
-              ('train', 1, 'minimum'), ('train', 1, 'insertion_sort'),
-              ('train', 2, 'minimum'), ('train', 2, 'insertion_sort'),
-              ('val', 2, 'minimum'), ('val', 2, 'insertion_sort')]
+              ('train', 1, 'bfs'), ('train', 1, 'minimum'),
+              ('train', 2, 'bfs'), ('train', 2, 'minimum'),
+              ('val', 2, 'bfs'), ('val', 2, 'minimum')]

@@ -1,0 +1,134 @@
+# Copyright 2026 The dear_jax authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of what the net does between encoders and decoders."""
+
+import clrs
+import dear_jax
+from dear_jax import nets
+from dear_jax import samplers
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+RESTRICTED = ('bfs', 'dfs', 'bellman_ford', 'dijkstra', 'dag_shortest_paths',
+              'mst_prim')
+
+
+def _model(task, nb_nodes=6, **options):
+  sampler = samplers.make_sampler(task, size=nb_nodes, batch_size=2, seed=0,
+                                  split='val')
+  feedback = sampler.batch(0)
+  model = dear_jax.DEARModel(
+      sampler.spec, feedback, dear_jax.get_processor_factory('dear_pgn'),
+      hidden_dim=8, **options)
+  model.init(feedback.features, 0)
+  return model, feedback
+
+
+def _logits(model, feedback):
+  return model.net_fn.apply(
+      model.params, jax.random.PRNGKey(0), [tuple(feedback.features.inputs)],
+      repred=True, algorithm_index=0).output_preds
+
+
+def test_restricted_tasks_are_those_of_the_paper():
+  restricted = [task for task, spec in clrs.SPECS.items()
+                if nets.pointers_lie_on_edges(spec)]
+  assert sorted(restricted) == sorted(RESTRICTED)
+
+
+@pytest.mark.parametrize('task', RESTRICTED)
+def test_pointers_of_restricted_tasks_lie_on_edges(task):
+  """In 200 instances each: a target off the edges has an infinite loss."""
+  for size in (4, 10):
+    feedback = samplers.make_sampler(
+        task, size=size, batch_size=100, seed=0, split='train').batch(0)
+    adj, = [x.data for x in feedback.features.inputs if x.name == 'adj']
+    pi, = [x.data for x in feedback.outputs if x.name == 'pi']
+    allowed = (adj + adj.transpose(0, 2, 1) + np.eye(size)) > 0
+    assert np.take_along_axis(allowed, pi.astype(int)[..., None], -1).all()
+
+
+@pytest.mark.parametrize('restrict', [None, False])
+def test_logits_off_the_edges(restrict):
+  model, feedback = _model('bfs', restrict_pointers=restrict)
+  adj, = [x.data for x in feedback.features.inputs if x.name == 'adj']
+  allowed = (adj + np.eye(6)) > 0
+  probabilities = jax.nn.softmax(_logits(model, feedback)['pi'])
+  assert not allowed.all()
+  assert (probabilities[allowed] > 0).all()
+  assert (np.asarray(probabilities[~allowed]) == 0).all() == (restrict is None)
+
+
+def test_topological_sort_is_not_restricted():
+  model, feedback = _model('topological_sort')
+  _, metrics = model.evaluate(jax.random.PRNGKey(0), feedback)
+  assert float(metrics['task_loss']) < 100
+
+
+def test_permutation_logits():
+  """The identity above -6, a hundredth of the slope below."""
+  x = jnp.array([-106.0, -6.0, -5.0, 0.0])
+  np.testing.assert_allclose(nets.permutation_logits(x), [-7, -6, -5, 0])
+
+
+def test_permutation_logits_are_used_for_sorting():
+  model, feedback = _model('insertion_sort')
+  logits = _logits(model, feedback)['pred']
+  diagonal = jnp.diagonal(logits, axis1=1, axis2=2)
+  # CLRS pushes the diagonal to -1e6 or so, which the leaky ReLU divides.
+  assert (diagonal < -1e3).all() and (diagonal > -2e5).all()
+
+
+@pytest.mark.parametrize('task', ['insertion_sort', 'minimum', 'binary_search'])
+def test_messages_pass_on_arrays(task):
+  """Each node's equilibrium depends on the keys of other nodes."""
+  model, feedback = _model(task)
+  inputs = tuple(feedback.features.inputs)
+  key_index, = [i for i, x in enumerate(inputs) if x.name == 'key']
+
+  def hidden(keys):
+    probes = list(inputs)
+    old = probes[key_index]
+    probes[key_index] = clrs.DataPoint(old.name, old.location, old.type_, keys)
+    output = model.net_fn.apply(
+        model.params, jax.random.PRNGKey(0), [tuple(probes)], repred=True,
+        algorithm_index=0)
+    return output.solution.value.sum(axis=-1)
+
+  keys = jnp.asarray(inputs[key_index].data, jnp.float32)
+  influence = jax.jacrev(hidden)(keys)  # [B, N, B, N]
+  for b in range(2):
+    # A maximum need not pick every sender, but it always picks some.
+    on_others = (influence[b, :, b] != 0) & ~np.eye(6, dtype=bool)
+    assert on_others.any(axis=1).all() and on_others.mean() > 0.5
+    np.testing.assert_array_equal(influence[b, :, 1 - b], 0)
+
+
+def test_more_iterations_at_evaluation():
+  model, feedback = _model('bfs', eval_iterations=3)
+  steps = []
+  for repred in (False, True):
+    # An unreachable tolerance makes every solve use all it may.
+    model = dear_jax.DEARModel(
+        clrs.SPECS['bfs'], feedback, dear_jax.get_processor_factory(
+            'dear_pgn', solver=dear_jax.SolverConfig(tol=1e-30, max_iter=4)),
+        hidden_dim=8, eval_iterations=3)
+    model.init(feedback.features, 0)
+    output = model.net_fn.apply(
+        model.params, jax.random.PRNGKey(0),
+        [tuple(feedback.features.inputs)], repred=repred, algorithm_index=0)
+    steps.append(int(output.solution.steps.max()))
+  assert steps == [4, 12]
+
+
+def test_other_processors_are_refused():
+  feedback = samplers.make_sampler('bfs', size=4, batch_size=1, seed=0,
+                                   split='val').batch(0)
+  model = dear_jax.DEARModel(
+      clrs.SPECS['bfs'], feedback,
+      clrs.get_processor_factory('mpnn', use_ln=True, nb_triplet_fts=0),
+      hidden_dim=8)
+  with pytest.raises(ValueError, match='dear_pgn.*got MPNN'):
+    model.init(feedback.features, 0)
