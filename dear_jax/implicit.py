@@ -79,22 +79,29 @@ def _fixed_point(fun, forward, backward, gradient, init, args):
 
 
 def _fixed_point_fwd(fun, forward, backward, gradient, init, args):
-  solution = _fixed_point(fun, forward, backward, gradient, init, args)
-  return solution, (solution.value, args)
+  del backward, gradient
+  solution, origin = solvers.solve_with_origin(fun, init, *args,
+                                               config=forward)
+  return solution, (origin, args)
 
 
 def _fixed_point_bwd(fun, forward, backward, gradient, residuals, cotangents):
-  """Equation 3 of Bai et al. (2019): `u = J^T u + g`, then pull back `u`."""
+  """Equation 3 of Bai et al. (2019): `u = J^T u + g`, then pull back `u`.
+
+  The step is linearised where its last application was taken, so that what is
+  differentiated is what gave the value. At a tolerance of 0.1 the value itself
+  is already another place.
+  """
   del forward
-  value, args = residuals
+  origin, args = residuals
   cotangent = cotangents.value
-  _, pull_back = jax.vjp(fun, value, *args)
+  _, pull_back = jax.vjp(fun, origin, *args)
   if gradient == 'implicit':
     # Started from g, the first evaluation is already one Neumann term ahead.
     cotangent = solvers.solve(
         lambda u, g: jax.tree_util.tree_map(jnp.add, pull_back(u)[0], g),
         cotangent, cotangent, config=backward).value
-  no_gradient = jax.tree_util.tree_map(jnp.zeros_like, value)
+  no_gradient = jax.tree_util.tree_map(jnp.zeros_like, origin)
   return no_gradient, pull_back(cotangent)[1:]
 
 

@@ -10,7 +10,7 @@ its result is settled.
 
 import dataclasses
 import math
-from typing import Any, Callable, NamedTuple, Optional
+from typing import Any, Callable, NamedTuple, Optional, Tuple
 
 import chex
 import jax
@@ -127,11 +127,22 @@ def solve(fun: Callable[..., _Tree],
       or if the state has no common leading axis or is not floating point.
   """
   check_problem(fun, init, args)
+  return solve_with_origin(fun, init, *args, config=config,
+                           return_trajectory=return_trajectory)[0]
+
+
+def solve_with_origin(fun: Callable[..., _Tree],
+                      init: _Tree,
+                      *args: Any,
+                      config: SolverConfig,
+                      return_trajectory: bool = False
+                      ) -> Tuple[Solution, _Tree]:
+  """As `solve`, unchecked, with the state that `fun` mapped to the value."""
   problem = _Problem(fun, init, args, config, return_trajectory)
   state = lax.while_loop(
       lambda s: (s.step < config.max_iter) & ~jnp.all(s.settled),
       problem.iterate, problem.initial_state())
-  return problem.solution(state)
+  return problem.solution(state), problem.origin(state)
 
 
 def solve_unrolled(fun: Callable[..., _Tree],
@@ -177,14 +188,26 @@ def check_problem(fun: Callable[..., _Tree], init: _Tree, args: Any) -> None:
                      f'state, but it maps {before} to {after}.')
 
 
+class _Iterate(NamedTuple):
+  """A candidate for the result, of every instance."""
+  origin: _Array  # [B, D], where the function was evaluated
+  value: _Array  # [B, D], what it gave
+  residual: _Array  # [B]
+
+  def update(self, where: _Array, new: '_Iterate') -> '_Iterate':
+    """Takes over the new iterate for some instances."""
+    return _Iterate(
+        origin=jnp.where(where[:, None], new.origin, self.origin),
+        value=jnp.where(where[:, None], new.value, self.value),
+        residual=jnp.where(where, new.residual, self.residual))
+
+
 class _State(NamedTuple):
   """The carry of the loop. Vectors of an instance are flat, of size D."""
   step: _Array  # [], evaluations so far
   point: _Array  # [B, D], where to evaluate next
-  best: _Array  # [B, D], the iterate of lowest residual
-  best_residual: _Array  # [B]
-  last: Optional[_Array]  # [B, D], the last iterate; only for 'last'
-  last_residual: Optional[_Array]  # [B]
+  best: _Iterate  # the one of lowest residual
+  last: Optional[_Iterate]  # the last one; only kept for 'last'
   steps: _Array  # [B]
   settled: _Array  # [B], the result will not change any more
   failed: _Array  # [B], NaN or infinity came up
@@ -225,16 +248,14 @@ class _Problem:
   def initial_state(self) -> _State:
     point = self._ravel(self._init)
     batch_size = point.shape[0]
-    keep_last = self._config.select == 'last'
-    unknown = jnp.full((batch_size,), jnp.inf, self._dtype)
+    nothing = _Iterate(origin=point, value=point, residual=jnp.full(
+        (batch_size,), jnp.inf, self._dtype))
     no = jnp.zeros((batch_size,), bool)
     return _State(
         step=jnp.zeros((), jnp.int32),
         point=point,
-        best=point,
-        best_residual=unknown,
-        last=point if keep_last else None,
-        last_residual=unknown if keep_last else None,
+        best=nothing,
+        last=nothing if self._config.select == 'last' else None,
         steps=jnp.zeros((batch_size,), jnp.int32),
         settled=no,
         failed=no,
@@ -253,15 +274,10 @@ class _Problem:
                                            config.stop_mode))
     finite &= jnp.isfinite(residual)
     active = ~state.settled
-
-    better = active & finite & (residual < state.best_residual)
-    best = jnp.where(better[:, None], value, state.best)
-    best_residual = jnp.where(better, residual, state.best_residual)
-    last, last_residual = state.last, state.last_residual
-    if last is not None:
-      current = active & finite
-      last = jnp.where(current[:, None], value, last)
-      last_residual = jnp.where(current, residual, last_residual)
+    new = _Iterate(origin=state.point, value=value, residual=residual)
+    best = state.best.update(
+        active & finite & (residual < state.best.residual), new)
+    last = state.last and state.last.update(active & finite, new)
 
     # An exactly fixed iterate cannot be improved on, whatever the selection.
     done = (residual < config.tol) if config.select == 'first' else (
@@ -283,9 +299,7 @@ class _Problem:
         step=state.step + 1,
         point=point,
         best=best,
-        best_residual=best_residual,
         last=last,
-        last_residual=last_residual,
         steps=state.steps + active,
         settled=settled,
         failed=state.failed | (active & ~finite),
@@ -293,17 +307,22 @@ class _Problem:
         trajectory=trajectory)
 
   def solution(self, state: _State) -> Solution:
-    value, residual = state.best, state.best_residual
-    if state.last is not None:
-      value = jnp.where(state.failed[:, None], value, state.last)
-      residual = jnp.where(state.failed, residual, state.last_residual)
+    selected = self._selected(state)
     trajectory = state.trajectory
     return Solution(
-        value=self._unravel(value),
+        value=self._unravel(selected.value),
         steps=state.steps,
-        residual=residual,
-        converged=(residual < self._config.tol) & ~state.failed,
+        residual=selected.residual,
+        converged=(selected.residual < self._config.tol) & ~state.failed,
         trajectory=None if trajectory is None else self._unravel(trajectory))
+
+  def origin(self, state: _State) -> _Tree:
+    return self._unravel(self._selected(state).origin)
+
+  def _selected(self, state: _State) -> _Iterate:
+    if state.last is None:
+      return state.best
+    return state.last.update(state.failed, state.best)
 
 
 def _dot(x: _Array, y: _Array) -> _Array:

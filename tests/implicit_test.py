@@ -70,15 +70,18 @@ def test_implicit_gradient_in_closed_form():
   np.testing.assert_allclose(grad, np.tile(expected, (3, 1)), rtol=1e-9)
 
 
-def test_one_step_gradient_is_that_of_one_application():
+def test_one_step_gradient_is_that_of_the_last_application():
+  """Also at a loose tolerance, where it matters which application it is."""
   problem = problems.tanh_layer()
-  loss, flat = _loss(problem, 'one_step')
-  value = dear_jax.solve(problem.fun, problem.init, *problem.args,
-                         config=EXACT).value
+  loss, flat = _loss(problem, 'one_step',
+                     forward=Config(method='picard', tol=1e-9, max_iter=3))
+  origin = problem.init
+  for _ in range(2):
+    origin = problem.fun(origin, *problem.args)
   _, unflatten = jax.flatten_util.ravel_pytree(problem.args)
   once = lambda flat: sum(
       jnp.sum(jnp.sin(leaf + 1)) for leaf in jax.tree_util.tree_leaves(
-          problem.fun(value, *unflatten(flat))))
+          problem.fun(origin, *unflatten(flat))))
   np.testing.assert_allclose(jax.grad(loss)(flat), jax.grad(once)(flat),
                              rtol=1e-9)
 
@@ -118,8 +121,8 @@ def test_backward_solver_defaults_to_a_tenth_of_the_tolerance(monkeypatch):
         problem.fun, problem.init, problem.args[0], b,
         forward=Config(tol=0.2, memory=4), backward=back).value.sum())(
             problem.args[1])
-  assert [c.tol for c in seen] == [0.2, 0.02, 0.2, 0.03]
-  assert seen[1].memory == 4 and seen[3].memory == 6
+  assert [c.tol for c in seen] == [0.02, 0.03]
+  assert [c.memory for c in seen] == [4, 6]
 
 
 def test_closed_over_values_get_their_gradient():

@@ -3,6 +3,7 @@
 """Tests of DEARModel."""
 
 import functools
+import inspect
 import json
 import os
 import subprocess
@@ -41,7 +42,6 @@ def _shared_model():
 
 def test_is_a_baseline_model_with_its_constructor():
   assert issubclass(dear_jax.DEARModel, clrs.models.BaselineModel)
-  import inspect  # pylint:disable=g-import-not-at-top
   ours = inspect.signature(dear_jax.DEARModel.__init__).parameters
   theirs = inspect.signature(clrs.models.BaselineModel.__init__).parameters
   for name, parameter in theirs.items():
@@ -237,7 +237,8 @@ def losses_on_devices():
 
 
 def test_several_devices_agree_with_one():
-  env = dict(os.environ, XLA_FLAGS='--xla_force_host_platform_device_count=2')
+  env = dict(os.environ, XLA_FLAGS=os.environ['XLA_FLAGS']
+             + ' --xla_force_host_platform_device_count=2')
   out = subprocess.run([sys.executable, '-c', _ON_TWO_DEVICES], env=env,
                        capture_output=True, text=True, check=False)
   assert out.returncode == 0, out.stderr[-2000:]
