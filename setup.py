@@ -36,7 +36,7 @@ setuptools.setup(
         'orbax-checkpoint>=0.11',
         'tqdm>=4.60',
     ],
-    extras_require={'test': ['jaxopt>=0.8.5', 'pytest>=8']},
+    extras_require={'test': ['jaxopt>=0.8.5', 'pytest>=8', 'pytest-xdist>=3']},
     classifiers=[
         'License :: OSI Approved :: Apache Software License',
         'Programming Language :: Python :: 3',

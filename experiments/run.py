@@ -85,8 +85,9 @@ flags.DEFINE_alias('algorithms', 'algorithm')
 flags.DEFINE_alias('processor_type', 'processor')
 _PRESET = flags.DEFINE_string(
     'preset', None,
-    'where the settings not given come from: quick (1,000 steps at size 16), '
-    "default (clrs' 10,000 steps) or paper (100 epochs of 100,000 samples)")
+    'where the settings not given come from: quick (1,000 steps at size 16 '
+    "with the one-step gradient), default (clrs' 10,000 steps) or paper (100 "
+    'epochs of 100,000 samples)')
 _WORKDIR = flags.DEFINE_string(
     'workdir', None,
     'folder of this run (default: a new one in runs/)')

