@@ -48,6 +48,7 @@ class TrainConfig:
     max_iter: The most solver steps in training.
     gradient: 'implicit', 'one_step' or 'unrolled'.
     jacobian_weight: Weight of the Jacobian penalty.
+    noise_stddev: Noise on the processor's output, in training only.
     use_ln: Whether the processor ends in a layer norm.
     nb_triplet_fts: Triplet features, for processors that have some.
     nb_heads: Heads, for processors that have some.
@@ -77,6 +78,7 @@ class TrainConfig:
   max_iter: int = 40
   gradient: str = 'implicit'
   jacobian_weight: float = 1e-4
+  noise_stddev: float = 0.0
   use_ln: bool = True
   nb_triplet_fts: int = 8
   nb_heads: int = 1
@@ -106,7 +108,8 @@ class TrainConfig:
     for name in ('val_size', 'test_size'):
       self._check_number(name, samplers.MIN_SIZE, whole=True)
     self._check_number('seed', 0, 2**31 - 1, whole=True)
-    for name in ('learning_rate', 'grad_clip_max_norm', 'jacobian_weight'):
+    for name in ('learning_rate', 'grad_clip_max_norm', 'jacobian_weight',
+                 'noise_stddev'):
       self._check_number(name, 0)
     if not self.learning_rate:
       raise ValueError('learning_rate must be more than 0.')

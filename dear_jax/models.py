@@ -55,6 +55,7 @@ class DEARModel(clrs.models.BaselineModel):
                *,
                jacobian_weight: float = 1e-4,
                eval_iterations: int = 4,
+               noise_stddev: float = 0.0,
                restrict_pointers: Optional[bool] = None):
     """Constructs the model; the arguments are those of `BaselineModel`.
 
@@ -82,6 +83,10 @@ class DEARModel(clrs.models.BaselineModel):
       jacobian_weight: Weight of the Jacobian penalty; 0 leaves it out.
       eval_iterations: How many times as many solver iterations `predict` may
         take.
+      noise_stddev: Standard deviation of noise on the processor's output, in
+        training only. The paper's code has 0.001, in evaluation too, and draws
+        it anew for every evaluation of the processor; here it is drawn once a
+        solve, so that there is a fixed point.
       restrict_pointers: Whether to choose pointers among edges and self-loops
         only. None does so on the tasks where the solution always allows it.
     """
@@ -92,14 +97,16 @@ class DEARModel(clrs.models.BaselineModel):
     if nb_msg_passing_steps != 1:
       raise ValueError('nb_msg_passing_steps must be 1 in an equilibrium '
                        f'model, got {nb_msg_passing_steps}.')
-    if jacobian_weight < 0:
-      raise ValueError(
-          f'jacobian_weight must not be negative, got {jacobian_weight}.')
+    for name, value in (('jacobian_weight', jacobian_weight),
+                        ('noise_stddev', noise_stddev)):
+      if value < 0:
+        raise ValueError(f'{name} must not be negative, got {value}.')
     if eval_iterations < 1:
       raise ValueError(
           f'eval_iterations must be at least 1, got {eval_iterations}.')
     self._jacobian_weight = jacobian_weight
     self._eval_iterations = eval_iterations
+    self._noise_stddev = noise_stddev
     self._restrict_pointers = restrict_pointers
     self._devices = _Devices()
     self.metrics: _Metrics = {}
@@ -121,6 +128,7 @@ class DEARModel(clrs.models.BaselineModel):
           self._spec, hidden_dim, processor_factory,
           encoder_init=encoder_init, dropout_prob=dropout_prob,
           nb_dims=self.nb_dims, eval_iterations=self._eval_iterations,
+          noise_stddev=self._noise_stddev,
           restrict_pointers=self._restrict_pointers)
       return net(*args, **kwargs)
 

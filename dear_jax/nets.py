@@ -47,6 +47,7 @@ class EquilibriumNet(clrs_nets.Net):
                dropout_prob: float,
                nb_dims: List[Dict[str, int]],
                eval_iterations: int,
+               noise_stddev: float,
                restrict_pointers: Optional[bool],
                name: str = 'net'):
     """Constructs the net.
@@ -60,6 +61,8 @@ class EquilibriumNet(clrs_nets.Net):
       nb_dims: Sizes of the categorical features, by algorithm and name.
       eval_iterations: How many times as many iterations a solve may take at
         evaluation.
+      noise_stddev: Standard deviation of the noise on the processor's output,
+        in training.
       restrict_pointers: Whether pointers are chosen among edges and self-loops
         only; None decides by `pointers_lie_on_edges`.
       name: Name of the module.
@@ -70,6 +73,7 @@ class EquilibriumNet(clrs_nets.Net):
         use_lstm=False, encoder_init=encoder_init, dropout_prob=dropout_prob,
         hint_teacher_forcing=0.0, nb_dims=nb_dims, name=name)
     self._eval_iterations = eval_iterations
+    self._noise_stddev = noise_stddev
     self._restrict_pointers = restrict_pointers
 
   def __call__(self,  # pytype: disable=signature-mismatch
@@ -119,9 +123,13 @@ class EquilibriumNet(clrs_nets.Net):
     if repred:
       solver = dataclasses.replace(
           solver, max_iter=self._eval_iterations * solver.max_iter)
+    noise = None
+    if not repred and self._noise_stddev:
+      noise = self._noise_stddev * jax.random.normal(
+          hk.next_rng_key(), node_fts.shape, node_fts.dtype)
     result = self.processor.solve(
         node_fts, edge_fts, graph_fts, adj_mat, jnp.zeros_like(node_fts),
-        solver=solver)
+        noise=noise, solver=solver)
     hidden = result.solution.value
     if not repred and self._dropout_prob:
       hidden = hk.dropout(hk.next_rng_key(), self._dropout_prob, hidden)

@@ -241,6 +241,7 @@ class Equilibrium(clrs_processors.Processor):
   def solve(self, node_fts: _Array, edge_fts: _Array, graph_fts: _Array,
             adj_mat: _Array, hidden: _Array, *,
             node_mask: Optional[_Array] = None,
+            noise: Optional[_Array] = None,
             solver: Optional[solvers.SolverConfig] = None
             ) -> EquilibriumResult:
     """Solves `H = P(H, inputs)` (equation 4 of the paper).
@@ -253,6 +254,8 @@ class Equilibrium(clrs_processors.Processor):
       hidden: [B, N, F], where to start; the paper starts from 0.
       node_mask: [B, N], 0 at nodes that are padding. Their state is held at 0,
         so that they enter neither messages nor residuals.
+      noise: [B, N, F], added to what every step returns. It is the same in all
+        of them, since a step that changes has no fixed point.
       solver: In place of the processor's own forward solver.
 
     Returns:
@@ -276,11 +279,13 @@ class Equilibrium(clrs_processors.Processor):
     # solve, and Haiku's parameters are no exception.
     step = hk.without_apply_rng(hk.transform(self._step.step))
 
-    def fun(hidden, params, context, node_mask):
+    def fun(hidden, params, context, node_mask, noise):
       hidden = step.apply(params, hidden, context)
+      if noise is not None:
+        hidden += noise
       return hidden if node_mask is None else hidden * node_mask[..., None]
 
-    args = (self._step_params(), context, node_mask)
+    args = (self._step_params(), context, node_mask, noise)
     if node_mask is not None:
       hidden = hidden * node_mask[..., None]
     solution = implicit.fixed_point(

@@ -145,7 +145,8 @@ class _Trainer:
         grad_clip_max_norm=config.grad_clip_max_norm,
         dropout_prob=config.dropout_prob,
         freeze_processor=config.freeze_processor,
-        jacobian_weight=config.jacobian_weight)
+        jacobian_weight=config.jacobian_weight,
+        noise_stddev=config.noise_stddev)
     self._model.init([example.features for example in examples], config.seed)
     self._best = checkpoints.Best(params=self._model.params)
     self._seconds_before = 0.0

@@ -123,6 +123,30 @@ def test_more_iterations_at_evaluation():
   assert steps == [4, 12]
 
 
+def test_noise_is_for_training_only_and_drawn_once_a_solve():
+  """With one draw a solve, a tight tolerance can still be reached."""
+  sampler = samplers.make_sampler('bfs', size=5, batch_size=2, seed=0,
+                                  split='val')
+  feedback = sampler.batch(0)
+  solver = dear_jax.SolverConfig(tol=1e-4, max_iter=100)
+  hidden = {}
+  for stddev in (0.0, 0.1):
+    model = dear_jax.DEARModel(
+        sampler.spec, feedback,
+        dear_jax.get_processor_factory('dear_pgn', solver=solver),
+        hidden_dim=8, noise_stddev=stddev)
+    model.init(feedback.features, 0)
+    for repred in (False, True):
+      solution = model.net_fn.apply(
+          model.params, jax.random.PRNGKey(0),
+          [tuple(feedback.features.inputs)], repred=repred,
+          algorithm_index=0).solution
+      assert solution.converged.all()
+      hidden[stddev, repred] = solution.value
+  np.testing.assert_array_equal(hidden[0.0, True], hidden[0.1, True])
+  assert (hidden[0.0, False] != hidden[0.1, False]).all()
+
+
 def test_other_processors_are_refused():
   feedback = samplers.make_sampler('bfs', size=4, batch_size=1, seed=0,
                                    split='val').batch(0)
