@@ -273,7 +273,7 @@ def _folder(workdir: PathLike, name: str) -> pathlib.Path:
 def _open(folder: pathlib.Path, read_only: bool = False
           ) -> ocp.CheckpointManager:
   """Opens one checkpoint folder."""
-  # Not asynchronous: a save takes some 60 ms and has to be over before the
+  # Not asynchronous: a save is short and has to be over before the
   # process may end.
   options = ocp.CheckpointManagerOptions(
       max_to_keep=None if read_only else 1, enable_async_checkpointing=False,

@@ -149,7 +149,7 @@ class TrainConfig:
 
 PRESETS = {
     # For a laptop: one training size, so one compilation, and the gradient that
-    # costs a third of the implicit one's time on two cores.
+    # needs no backward solve.
     'quick': TrainConfig(train_steps=1_000, train_sizes=(16, 16),
                          eval_every=100, gradient='one_step'),
     'default': TrainConfig(),

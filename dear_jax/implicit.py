@@ -56,9 +56,7 @@ def fixed_point(fun: Callable[..., _Tree],
     ValueError: If `gradient` is unknown, or for a problem that
       `dear_jax.solve` refuses.
   """
-  if gradient not in GRADIENTS:
-    raise ValueError(
-        f'gradient must be one of {", ".join(GRADIENTS)}, got {gradient!r}.')
+  check_gradient(gradient)
   if backward is None:
     backward = dataclasses.replace(forward, tol=forward.tol / 10)
   init = jax.tree_util.tree_map(
@@ -70,6 +68,13 @@ def fixed_point(fun: Callable[..., _Tree],
   fun, closed_over = jax.closure_convert(fun, init, *args)
   return _fixed_point(fun, forward, backward, gradient, init,
                       (*args, *closed_over))
+
+
+def check_gradient(gradient: str) -> None:
+  """Raises a ValueError unless this is the name of a gradient mode."""
+  if gradient not in GRADIENTS:
+    raise ValueError(
+        f'gradient must be one of {", ".join(GRADIENTS)}, got {gradient!r}.')
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0, 1, 2, 3))

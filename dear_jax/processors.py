@@ -349,9 +349,7 @@ def get_processor_factory(
     ValueError: If the kind or the gradient mode is unknown.
   """
   _check_kind(kind, KINDS)
-  if gradient not in implicit.GRADIENTS:
-    raise ValueError(f'gradient must be one of {", ".join(implicit.GRADIENTS)}'
-                     f', got {gradient!r}.')
+  implicit.check_gradient(gradient)
   name = kind[len(_PREFIX):]
   base, connectivity = _CLRS_KINDS[name]
   if name in ('pgn', 'triplet_mpnn'):

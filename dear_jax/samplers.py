@@ -226,8 +226,7 @@ def _whole_pointers(feedback: clrs.Feedback) -> clrs.Feedback:
 def enforce_permutations(feedback: clrs.Feedback) -> clrs.Feedback:
   """`clrs.process_permutations(..., enforce=True)` for one feedback, in numpy.
 
-  CLRS' version runs jax operations one by one: 6 ms for a batch of 32 arrays
-  of 16 numbers, on the very device that trains.
+  CLRS' version runs jax operations one by one, on the very device that trains.
   """
   features = feedback.features
   return feedback._replace(

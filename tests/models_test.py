@@ -98,7 +98,6 @@ def test_compute_grad_and_accumulated_updates(model):
   for module, leaves in before.items():
     for name, leaf in leaves.items():
       moved = after[module][name] - leaf
-      # The first step of Adam goes against the sign of the gradient.
       grad = np.asarray(grads[module][name])
       assert (moved[np.abs(grad) > 1e-4] != 0).all()
 
