@@ -31,6 +31,7 @@ setuptools.setup(
         'dm-clrs>=2.0.3',
         'dm-haiku>=0.0.14',
         'jax>=0.6',
+        'numba>=0.60',
         'numpy>=1.26',
         'optax>=0.2.4',
         'orbax-checkpoint>=0.11',
@@ -38,7 +39,6 @@ setuptools.setup(
     ],
     extras_require={'test': ['jaxopt>=0.8.5', 'pytest>=8', 'pytest-xdist>=3']},
     classifiers=[
-        'License :: OSI Approved :: Apache Software License',
         'Programming Language :: Python :: 3',
         'Topic :: Scientific/Engineering :: Artificial Intelligence',
     ],

@@ -9,9 +9,11 @@ from dear_jax.processors import register
 from dear_jax.processors import unregister
 from dear_jax.regularisers import jacobian_penalty
 from dear_jax.samplers import drop_hints
+from dear_jax.samplers import make_sampler
 from dear_jax.solvers import Solution
 from dear_jax.solvers import solve
 from dear_jax.solvers import SolverConfig
+from dear_jax.splits import make_splits
 from dear_jax.training import train
 from dear_jax.training import TrainConfig
 
@@ -23,6 +25,8 @@ __all__ = (
     'fixed_point',
     'get_processor_factory',
     'jacobian_penalty',
+    'make_sampler',
+    'make_splits',
     'register',
     'Solution',
     'solve',

@@ -38,7 +38,10 @@ class TrainConfig:
       another compilation.
     test_samples: The same for the test set.
     train_samples: None for fresh samples for ever; else the number of samples
-      in the training set, which is cycled through.
+      in the training set, rounded down to whole batches. Every epoch has them
+      in another order.
+    data_cache: A folder that keeps the samples, or None. It pays off for tasks
+      that CLRS draws.
     eval_every: Steps between two validations. A run that ends in between is
       validated once more.
     checkpoint_every: Steps between two checkpoints.
@@ -70,6 +73,7 @@ class TrainConfig:
   val_samples: int = 100
   test_samples: int = 100
   train_samples: Optional[int] = None
+  data_cache: Optional[str] = None
   eval_every: int = 50
   checkpoint_every: int = 500
   log_every: int = 10
@@ -105,8 +109,10 @@ class TrainConfig:
                  'test_samples', 'eval_every', 'checkpoint_every', 'log_every',
                  'nb_triplet_fts', 'nb_heads'):
       self._check_number(name, 1, whole=True)
-    for name in ('val_size', 'test_size'):
-      self._check_number(name, samplers.MIN_SIZE, whole=True)
+    for algorithm in self.algorithms:
+      for name in ('val_size', 'test_size'):
+        self._check_number(name, samplers.min_size(algorithm), whole=True)
+      samplers.check_size(algorithm, 'train_sizes', self.train_sizes)
     self._check_number('seed', 0, 2**31 - 1, whole=True)
     for name in ('learning_rate', 'grad_clip_max_norm', 'jacobian_weight',
                  'noise_stddev'):
@@ -116,11 +122,6 @@ class TrainConfig:
     self._check_number('dropout_prob', 0, 1)
     if self.dropout_prob == 1:
       raise ValueError('dropout_prob must be less than 1.')
-    if (len(self.train_sizes) != 2 or
-        not samplers.MIN_SIZE <= self.train_sizes[0] <= self.train_sizes[1]):
-      raise ValueError(
-          'train_sizes must be a smallest and a largest size of at least '
-          f'{samplers.MIN_SIZE}, got {self.train_sizes!r}.')
     if self.train_samples is not None:
       self._check_number('train_samples', self.batch_size, whole=True)
     self.processor_factory()  # checks the solver's and gradient's options

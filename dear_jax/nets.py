@@ -188,8 +188,9 @@ def pointers_lie_on_edges(spec: clrs.Spec) -> bool:
   """Whether every pointer of the task's solution is an edge or a self-loop.
 
   That is so for the predecessor trees `pi` of bfs, dfs, bellman_ford,
-  dijkstra, dag_shortest_paths and mst_prim. It is not for the order of a
-  topological sort or the representatives of strongly connected components.
+  dijkstra, dag_shortest_paths, mst_prim and of the local variant of strongly
+  connected components. It is not for the order of a topological sort or for
+  the representatives of strongly connected components.
 
   Args:
     spec: The spec of the task.

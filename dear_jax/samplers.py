@@ -1,30 +1,31 @@
 # Copyright 2026 The dear_jax authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Hint-free sampling of CLRS tasks.
+"""Hint-free sampling.
 
 An equilibrium model reads neither hints nor their number, so a batch here
 carries one hint step (CLRS' data layout asks for at least one) and lengths of
-one. Every batch is a pure function of what was asked for and of its index: a
-run that is resumed at batch 1,000 sees exactly what it would have seen.
+one. Every sample is a pure function of the seed, the split, its size and its
+number: whoever draws it, and in whatever order, gets the same.
 """
 
-import collections
 import collections.abc
-import concurrent.futures
 import difflib
+import functools
 import zlib
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Tuple, Union
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple, Union
 
 import clrs
-from dear_jax import progress
+from dear_jax import data_cache
+from dear_jax import streams
+from dear_jax import tasks
 import numpy as np
 
 Size = Union[int, Tuple[int, int]]
 
 SPLITS = ('train', 'val', 'test')
 
-# Several CLRS samplers cannot draw anything smaller.
-MIN_SIZE = 4
+min_size = tasks.min_size
+task_names = tasks.task_names
 
 # The tasks whose `pred_h` hint never changes and is really an input.
 _PRED_AS_INPUT = frozenset({
@@ -33,16 +34,6 @@ _PRED_AS_INPUT = frozenset({
     'lcs_length', 'matrix_chain_order', 'minimum', 'naive_string_matcher',
     'optimal_bst', 'task_scheduling',
 })
-
-# Erdos-Renyi edge probabilities, and the tasks that CLRS gives sparser graphs.
-_EDGE_PROBABILITIES = tuple(i / 10 for i in range(1, 10))
-_SPARSE_TASKS = frozenset(
-    {'articulation_points', 'bipartite_matching', 'bridges', 'mst_kruskal'})
-
-
-def task_names() -> Tuple[str, ...]:
-  """The names that `make_sampler` takes."""
-  return tuple(sorted(clrs.SPECS))
 
 
 def check_choice(what: str, name: Any, known: Iterable[str]) -> None:
@@ -54,6 +45,35 @@ def check_choice(what: str, name: Any, known: Iterable[str]) -> None:
   hint = f' (did you mean {close[0]!r}?)' if close else ''
   raise ValueError(
       f'Unknown {what} {name!r}{hint}: choose from {", ".join(known)}.')
+
+
+def check_size(task: str, what: str, size: Any) -> Tuple[int, int]:
+  """Reads a size or an inclusive range of sizes of a task.
+
+  Args:
+    task: The name of the task.
+    what: What to call the size in an error message.
+    size: A whole number, or two of them.
+
+  Returns:
+    The smallest and the largest size.
+
+  Raises:
+    ValueError: if it is neither, or too small for the task.
+  """
+  least = min_size(task)
+  pair = tuple(size) if isinstance(size, (tuple, list)) else (size, size)
+  if (len(pair) == 2 and all(_is_whole(x) for x in pair)
+      and least <= pair[0] <= pair[1]):
+    return int(pair[0]), int(pair[1])
+  raise ValueError(
+      f'{what} must be a size of at least {least} for {task}, or a range '
+      f'(low, high) of such sizes, got {size!r}.')
+
+
+def _is_whole(value: Any) -> bool:
+  return (isinstance(value, (int, np.integer))
+          and not isinstance(value, bool))
 
 
 def drop_hints(sampler: Any) -> Any:
@@ -74,23 +94,14 @@ def drop_hints(sampler: Any) -> Any:
     TypeError: if `sampler` is none of the three.
   """
   if isinstance(sampler, clrs.Feedback):
-    return _cut_feedback(sampler)
+    return tasks.first_hint_step(sampler)
   if callable(getattr(sampler, 'next', None)):
     return _HintFreeSampler(sampler)
   if isinstance(sampler, collections.abc.Iterable):
-    return map(_cut_feedback, iter(sampler))
+    return map(tasks.first_hint_step, iter(sampler))
   raise TypeError(
       'drop_hints takes a clrs.Feedback, a sampler with next(batch_size) or '
       f'an iterable of feedbacks, not a {type(sampler).__name__}.')
-
-
-def _cut_feedback(feedback: clrs.Feedback) -> clrs.Feedback:
-  features = feedback.features
-  hints = [clrs.DataPoint(hint.name, hint.location, hint.type_, hint.data[:1])
-           for hint in features.hints]
-  return feedback._replace(features=features._replace(
-      hints=type(features.hints)(hints),
-      lengths=np.ones_like(features.lengths)))
 
 
 class _HintFreeSampler:
@@ -100,54 +111,83 @@ class _HintFreeSampler:
     self._sampler = sampler
 
   def next(self, *args, **kwargs) -> clrs.Feedback:
-    return _cut_feedback(self._sampler.next(*args, **kwargs))
+    return tasks.first_hint_step(self._sampler.next(*args, **kwargs))
 
 
 class TaskSampler:
-  """The batches of one split of one task; see `make_sampler`."""
+  """The batches of one split of one task; see `make_sampler`.
+
+  Attributes:
+    spec: The spec of the batches.
+    batch_size: Samples in a batch.
+    num_samples: Samples in the set, or None if there is no end of them.
+    index: The number of the next batch.
+  """
 
   def __init__(self, task: str, *, size: Tuple[int, int], batch_size: int,
-               seed: int, split: str):
-    self._task = task
-    self._size = size
-    self._batch_size = batch_size
-    self._entropy = (seed, SPLITS.index(split), zlib.crc32(task.encode()))
-    self._random_pos = split == 'train'
-    self._kwargs = {}
-    # Passing an option that the task's sampler lacks logs a warning; the
-    # tasks that take `p` are those with a graph among their inputs.
-    if 'adj' in clrs.SPECS[task]:
-      scale = 0.5 if task in _SPARSE_TASKS else 1.0
-      self._kwargs['p'] = tuple(scale * p for p in _EDGE_PROBABILITIES)
-    self.spec = _final_spec(task)
+               seed: int, split: str, num_samples: Optional[int],
+               random_pos: bool, pred_as_input: bool, permutations: bool,
+               cache_dir: Optional[str]):
+    self._task = tasks.get_task(task)
+    self._split = split
+    self._lane = SPLITS.index(split)
+    self._sizes = size
+    self._random_pos = random_pos
+    self._pred_as_input = pred_as_input and task in _PRED_AS_INPUT
+    self._permutations = permutations
+    entropy = (seed, zlib.crc32(task.encode()))
+    # Not 0: trailing zeros make no difference to the streams' entropy.
+    self._samples = streams.Stream(*entropy)
+    self._batch_sizes = streams.Stream(*entropy, 1)
+    self._shuffles = streams.Stream(*entropy, 2)
+    self.batch_size = batch_size
+    self.nb_batches = num_samples // batch_size if num_samples else None
+    self.num_samples = num_samples and self.nb_batches * batch_size
+    self.spec = _final_spec(self._task.spec, self._pred_as_input, permutations)
     self.index = 0
+    self._epoch = functools.lru_cache(maxsize=2)(self._make_epoch)
+    self._cache = None
+    if cache_dir:
+      self._cache = data_cache.SampleCache(
+          cache_dir, task, self.spec, self._sample, split=split, seed=seed,
+          random_pos=random_pos, pred_as_input=self._pred_as_input,
+          permutations=permutations)
 
   def batch(self, index: int) -> clrs.Feedback:
     """The batch number `index`, whatever was asked for before."""
-    words = np.random.SeedSequence(self._entropy + (index,)).generate_state(8)
-    rng = np.random.RandomState(words[4:])
-    low, high = self._size
-    sampler, _ = clrs.build_sampler(
-        self._task, num_samples=-1, seed=words[:4],
-        length=int(rng.randint(low, high + 1)), track_max_steps=False,
-        **self._kwargs)
-    # The hints go first: whatever is done to them afterwards is then cheap.
-    iterator = iter([drop_hints(sampler.next(self._batch_size))])
-    if self._random_pos:
-      iterator = clrs.process_random_pos(iterator, rng)
-    if self._task in _PRED_AS_INPUT:
-      _, iterator = clrs.process_pred_as_input({}, iterator)
-    return enforce_permutations(_whole_pointers(next(iterator)))
+    if index < 0:
+      raise IndexError(f'There is no batch {index}.')
+    if self.nb_batches is None:
+      size = int(self._draw_sizes(np.array([index]))[0])
+      samples = np.arange(self.batch_size) + index * self.batch_size
+    else:
+      epoch, position = divmod(index, self.nb_batches)
+      sizes, rows = self._epoch(epoch if self._split == 'train' else 0)
+      size, samples = int(sizes[position]), rows[position]
+    if self._cache is not None:
+      return self._cache.get(size, samples)
+    return self._sample(size, samples)
 
-  def __iter__(self) -> 'TaskSampler':
-    return self
-
-  def __next__(self) -> clrs.Feedback:
+  def next(self) -> clrs.Feedback:
+    """The next batch. A set that has an end begins anew."""
     feedback = self.batch(self.index)
     self.index += 1
     return feedback
 
-  next = __next__
+  __next__ = next
+
+  def __iter__(self) -> Iterator[clrs.Feedback]:
+    """A validation or test set once through; anything else for ever."""
+    if self.nb_batches is None or self._split == 'train':
+      return self
+    return map(self.batch, range(self.nb_batches))
+
+  def __len__(self) -> int:
+    """The number of batches in the set."""
+    if self.nb_batches is None:
+      raise TypeError('This sampler has no end; make_sampler(..., num_samples) '
+                      'makes one that has.')
+    return self.nb_batches
 
   @property
   def state(self) -> Dict[str, int]:
@@ -158,23 +198,73 @@ class TaskSampler:
   def state(self, state: Dict[str, int]):
     self.index = int(state['index'])
 
+  def _draw_sizes(self, batches: np.ndarray) -> np.ndarray:
+    """The size of the samples in every batch."""
+    low, high = self._sizes
+    u = self._batch_sizes.uniforms(batches, 1, lane=(self._lane, 0))[:, 0]
+    return low + (u * (high - low + 1)).astype(np.int64)
+
+  def _make_epoch(self, epoch: int) -> Tuple[np.ndarray, np.ndarray]:
+    """The sizes [nb_batches] and samples [nb_batches, B] of an epoch.
+
+    A sample has the same size in all epochs. From the second epoch on samples
+    of one size change places, and so do batches.
+    """
+    sizes = self._draw_sizes(np.arange(self.nb_batches))
+    samples = np.arange(self.num_samples).reshape(sizes.size, -1)
+    if epoch == 0:
+      return sizes, samples
+    words = self._shuffles.words(
+        np.array([epoch]), self.num_samples + sizes.size,
+        lane=(self._lane, 0))[0]
+    by_size = np.lexsort((words[:self.num_samples],
+                          np.repeat(sizes, self.batch_size)))
+    samples[sizes.argsort(kind='stable')] = by_size.reshape(samples.shape)
+    order = words[self.num_samples:].argsort(kind='stable')
+    return sizes[order], samples[order]
+
+  def _sample(self, size: int, samples: np.ndarray) -> clrs.Feedback:
+    """Makes the samples of these numbers."""
+    draws = streams.Draws(self._samples, samples, split=self._lane, size=size)
+    feedback = self._task.sample(draws)
+    if self._random_pos:
+      feedback = randomise_pos(feedback, draws)
+    if self._pred_as_input:
+      feedback = move_pred_to_inputs(feedback)
+    return convert_permutations(_whole_pointers(feedback), self._permutations)
+
 
 def make_sampler(task: str, *, size: Size, batch_size: int, seed: int,
-                 split: str) -> TaskSampler:
+                 split: str, num_samples: Optional[int] = None,
+                 random_pos: Optional[bool] = None,
+                 enforce_pred_as_input: bool = True,
+                 enforce_permutations: bool = True,
+                 cache_dir: Optional[str] = None) -> TaskSampler:
   """Builds the sampler of one split of one task.
 
   Graphs are Erdos-Renyi with an edge probability drawn uniformly from
   {0.1, ..., 0.9} for every graph (half of that for the four tasks that CLRS
-  gives sparser graphs), in every split. Training batches have random
-  positions; validation and test batches have the evenly spaced ones.
+  gives sparser graphs), in every split.
 
   Args:
-    task: The name of a CLRS algorithm.
+    task: A name of `task_names()`: those of CLRS, 'search' and
+      'strongly_connected_components_local'.
     size: The number of nodes, or an inclusive range `(low, high)` from which
       every batch draws one size.
     batch_size: Samples in a batch.
     seed: Any non-negative integer.
     split: 'train', 'val' or 'test'; splits share no randomness.
+    num_samples: None draws fresh samples for ever. A number makes a set of
+      that many, rounded down to whole batches, which a training sampler goes
+      through in epochs, in a new order every time.
+    random_pos: Whether `pos` is random, as by `clrs.process_random_pos`, or
+      evenly spaced; None makes it random in training only.
+    enforce_pred_as_input: Whether constant `pred_h` hints become inputs, as by
+      `clrs.process_pred_as_input`.
+    enforce_permutations: Whether sorted orders become permutations, as by
+      `clrs.process_permutations`, or stay pointers.
+    cache_dir: A folder that keeps the samples, for tasks that are slow to
+      draw; several samplers and processes may share it.
 
   Returns:
     A sampler with `spec`, `batch(index)`, `next()` and `state`.
@@ -184,65 +274,99 @@ def make_sampler(task: str, *, size: Size, batch_size: int, seed: int,
   """
   check_choice('task', task, task_names())
   check_choice('split', split, SPLITS)
-  low, high = (size, size) if isinstance(size, (int, np.integer)) else size
-  if not MIN_SIZE <= low <= high:
-    raise ValueError(f'size must be at least {MIN_SIZE}, or a range (low, '
-                     f'high) of such sizes, got {size!r}.')
-  if batch_size < 1:
-    raise ValueError(f'batch_size must be at least 1, got {batch_size!r}.')
-  if seed < 0:
-    raise ValueError(f'seed must not be negative, got {seed!r}.')
-  sampler = TaskSampler(task, size=(int(low), int(high)),
-                        batch_size=batch_size, seed=seed, split=split)
-  # CLRS warns, once a process, that it samples on the fly; that is the point
-  # here, and the first sampler built says it unheard.
-  with progress.quiet_absl():
-    clrs.build_sampler(task, num_samples=-1, length=int(low),
-                       track_max_steps=False)
-  return sampler
+  sizes = check_size(task, 'size', size)
+  for name, value, least in (('batch_size', batch_size, 1), ('seed', seed, 0)):
+    if not _is_whole(value) or value < least:
+      raise ValueError(f'{name} must be a whole number of at least {least}, '
+                       f'got {value!r}.')
+  if num_samples is not None and (
+      not _is_whole(num_samples) or num_samples < batch_size):
+    raise ValueError('num_samples must be None or a whole number of at least '
+                     f'the batch_size of {batch_size}, got {num_samples!r}.')
+  return TaskSampler(
+      task, size=sizes, batch_size=int(batch_size), seed=int(seed),
+      split=split, num_samples=num_samples,
+      random_pos=split == 'train' if random_pos is None else random_pos,
+      pred_as_input=enforce_pred_as_input, permutations=enforce_permutations,
+      cache_dir=cache_dir)
 
 
-def _final_spec(task: str) -> Dict[str, Any]:
-  """The spec of a task's batches, after what `TaskSampler.batch` does."""
-  spec = clrs.SPECS[task]
-  if task in _PRED_AS_INPUT:
+def _final_spec(spec: clrs.Spec, pred_as_input: bool, permutations: bool
+                ) -> Dict[str, Any]:
+  """The spec of a task's batches, after what is done to them."""
+  if pred_as_input:
     spec, _ = clrs.process_pred_as_input(spec, iter(()))
-  spec, _ = clrs.process_permutations(spec, iter(()), True)
+  spec, _ = clrs.process_permutations(spec, iter(()), permutations)
   return spec
 
 
-def _whole_pointers(feedback: clrs.Feedback) -> clrs.Feedback:
-  """Makes pointer inputs integers.
+def randomise_pos(feedback: clrs.Feedback, draws: streams.Draws
+                  ) -> clrs.Feedback:
+  """`clrs.process_random_pos` for one feedback.
 
-  CLRS keeps hints as floats, and so the input that once was a hint; jax
-  deprecates one-hot encodings of floats.
+  Every run of positions, which begins with a zero, becomes an ordered sequence
+  of random numbers. Only string tasks have more than one run.
   """
-  inputs = [
-      clrs.DataPoint(x.name, x.location, x.type_, x.data.astype(np.int64))
-      if x.type_ == clrs.Type.POINTER else x for x in feedback.features.inputs]
+  inputs = list(feedback.features.inputs)
+  i, pos = next((i, x) for i, x in enumerate(inputs) if x.name == 'pos')
+  run = np.cumsum(pos.data == 0, axis=1) - 1
+  data = np.sort(draws.uniforms(pos.data.shape[1]) + run, axis=1) - run
+  inputs[i] = clrs.DataPoint(pos.name, pos.location, pos.type_, data)
   return feedback._replace(features=feedback.features._replace(inputs=inputs))
 
 
-def enforce_permutations(feedback: clrs.Feedback) -> clrs.Feedback:
-  """`clrs.process_permutations(..., enforce=True)` for one feedback, in numpy.
+def move_pred_to_inputs(feedback: clrs.Feedback) -> clrs.Feedback:
+  """`clrs.process_pred_as_input` for one feedback with one hint step."""
+  features = feedback.features
+  pred = next(x for x in features.hints if x.name == 'pred_h')
+  moved = clrs.DataPoint('pred', pred.location, pred.type_, pred.data[0])
+  return feedback._replace(features=features._replace(
+      inputs=(*features.inputs, moved),
+      hints=tuple(x for x in features.hints if x.name != 'pred_h')))
+
+
+def _whole_pointers(feedback: clrs.Feedback) -> clrs.Feedback:
+  """Makes pointers integers.
+
+  CLRS keeps hints as floats, and so the input that once was a hint, and the
+  output of Floyd-Warshall; jax deprecates one-hot encodings of floats.
+  """
+  def convert(probes):
+    return [
+        clrs.DataPoint(x.name, x.location, x.type_, x.data.astype(np.int64))
+        if x.type_ == clrs.Type.POINTER and x.data.dtype != np.int64 else x
+        for x in probes]
+  features = feedback.features
+  return feedback._replace(
+      features=features._replace(inputs=convert(features.inputs)),
+      outputs=convert(feedback.outputs))
+
+
+def convert_permutations(feedback: clrs.Feedback, enforce: bool = True
+                         ) -> clrs.Feedback:
+  """`clrs.process_permutations` for one feedback, in numpy.
 
   CLRS' version runs jax operations one by one, on the very device that trains.
   """
   features = feedback.features
   return feedback._replace(
       features=features._replace(
-          inputs=tuple(_permutation_probes(features.inputs)),
-          hints=tuple(_permutation_probes(features.hints))),
-      outputs=_permutation_probes(feedback.outputs))
+          inputs=tuple(_permutation_probes(features.inputs, enforce)),
+          hints=tuple(_permutation_probes(features.hints, enforce))),
+      outputs=_permutation_probes(feedback.outputs, enforce))
 
 
-def _permutation_probes(
-    probes: Iterable[clrs.DataPoint]) -> List[clrs.DataPoint]:
+def _permutation_probes(probes: Iterable[clrs.DataPoint], enforce: bool
+                        ) -> List[clrs.DataPoint]:
   """Splits should-be permutations into a permutation and its first node."""
   result = []
   for probe in probes:
     if probe.type_ != clrs.Type.SHOULD_BE_PERMUTATION:
       result.append(probe)
+      continue
+    if not enforce:
+      result.append(clrs.DataPoint(
+          probe.name, probe.location, clrs.Type.POINTER, probe.data))
       continue
     permutation, first = _cyclic_permutation(np.asarray(probe.data))
     result.append(clrs.DataPoint(
@@ -271,53 +395,3 @@ def _cyclic_permutation(pointers: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
       np.diagonal(permutation, axis1=-2, axis2=-1).argmax(axis=-1)]
   permutation += first[..., :, None] * (last - first)[..., None, :]
   return permutation, first
-
-
-class Prefetcher:
-  """Makes items ahead of time, in one background thread.
-
-  An item has to be a function of its index alone. A failure in the background
-  is raised by the `next` that would have returned the item. Use it as a
-  context manager: on exit nothing is left running.
-  """
-
-  def __init__(self, make: Callable[[int], Any], start: int, stop: int, *,
-               depth: int = 2):
-    """Initialises the prefetcher.
-
-    Args:
-      make: Gives the item of an index.
-      start: The first index.
-      stop: One past the last index.
-      depth: How many items to keep ready.
-    """
-    self._make = make
-    self._indices = iter(range(start, stop))
-    self._depth = depth
-    self._pending = collections.deque()
-    self._executor = concurrent.futures.ThreadPoolExecutor(
-        max_workers=1, thread_name_prefix='dear_jax_prefetch')
-
-  def __enter__(self) -> 'Prefetcher':
-    self._fill()
-    return self
-
-  def __exit__(self, *unused_exc_info):
-    self._executor.shutdown(wait=True, cancel_futures=True)
-
-  def __iter__(self) -> Iterator[Any]:
-    return self
-
-  def __next__(self) -> Any:
-    if not self._pending:
-      raise StopIteration
-    future = self._pending.popleft()
-    self._fill()
-    return future.result()
-
-  def _fill(self):
-    while len(self._pending) < self._depth:
-      index = next(self._indices, None)
-      if index is None:
-        return
-      self._pending.append(self._executor.submit(self._make, index))

@@ -27,8 +27,9 @@ import clrs
 from dear_jax import checkpoints
 from dear_jax import configs
 from dear_jax import models
+from dear_jax import prefetch
 from dear_jax import progress
-from dear_jax import samplers
+from dear_jax import splits
 import jax
 from jax.experimental.compilation_cache import compilation_cache
 import numpy as np
@@ -36,8 +37,9 @@ import numpy as np
 TrainConfig = configs.TrainConfig
 PRESETS = configs.PRESETS
 
-# What a resumed run may change: how far it goes and how often it looks.
-_RESUMABLE = ('train_steps', 'eval_every', 'checkpoint_every')
+# What a resumed run may change: how far it goes, how often it looks, and
+# where it keeps its samples.
+_RESUMABLE = ('train_steps', 'eval_every', 'checkpoint_every', 'data_cache')
 
 # Steps whose results may be outstanding. One hides the host's work behind the
 # device's; more would only delay a signal and the progress display.
@@ -126,13 +128,11 @@ class _Trainer:
     self._saved = saved
     self._signals = signals
     self._started = time.monotonic()
-    self._train_samplers = [
-        samplers.make_sampler(
-            algorithm, size=config.train_sizes, batch_size=config.batch_size,
-            seed=config.seed, split='train')
-        for algorithm in config.algorithms]
-    self._val_set = [list(batches) for batches in self._eval_sets(
-        'val', config.val_size, config.val_samples)]
+    data = [splits.from_config(config, algorithm)
+            for algorithm in config.algorithms]
+    self._train_samplers = [split.train for split in data]
+    self._val_set = [list(split.val) for split in data]
+    self._test_set = [split.test for split in data]
     root = jax.random.PRNGKey(config.seed)
     self._train_key = jax.random.fold_in(root, 0)
     self._eval_key = jax.random.fold_in(root, 1)
@@ -184,11 +184,9 @@ class _Trainer:
   def _train(self, start: int, should_stop: Callable[[int], bool]) -> int:
     """Runs the loop; returns the number of steps done when it ended."""
     config = self._config
-    period = (config.train_samples or 0) // config.batch_size
     first = [sampler.index for sampler in self._train_samplers]
     def make(offset):
-      return [sampler.batch((index + offset) % period if period
-                            else index + offset)
+      return [sampler.batch(index + offset)
               for index, sampler in zip(first, self._train_samplers)]
 
     in_flight = collections.deque()
@@ -197,7 +195,7 @@ class _Trainer:
         self._retire(*in_flight.popleft())
 
     done = start
-    with samplers.Prefetcher(make, 0, config.train_steps - start) as batches:
+    with prefetch.Prefetcher(make, 0, config.train_steps - start) as batches:
       for feedbacks in batches:
         metrics = self._step(done, feedbacks)
         done += 1
@@ -297,8 +295,10 @@ class _Trainer:
         preds.append(pred)
         metrics.append(values)
       result = _combine(map(_floats, metrics))
-      result['score'] = float(
-          clrs.evaluate(_concatenate(truths), _concatenate(preds))['score'])
+      scores = _floats(
+          clrs.evaluate(_concatenate(truths), _concatenate(preds)))
+      result['score'] = scores.pop('score')
+      result['outputs'] = scores
       results.append(result)
     return results
 
@@ -317,8 +317,7 @@ class _Trainer:
       val = self._evaluate(self._val_set, stoppable=True)
       self._progress.wait(f'testing on {config.test_samples} samples of size '
                           f'{config.test_size} ...')
-      test = self._evaluate(self._eval_sets(
-          'test', config.test_size, config.test_samples), stoppable=True)
+      test = self._evaluate(self._test_set, stoppable=True)
     except _Stopped:
       return None
     val_mean, test_mean = _combine(val), _combine(test)
@@ -327,6 +326,8 @@ class _Trainer:
         'test_score': test_mean['score'],
         'val': {a: r['score'] for a, r in zip(config.algorithms, val)},
         'test': {a: r['score'] for a, r in zip(config.algorithms, test)},
+        'test_outputs': {
+            a: r['outputs'] for a, r in zip(config.algorithms, test)},
         'test_size': config.test_size,
         'best_step': self._best.step,
         'val_loss': self._best.loss,
@@ -336,18 +337,6 @@ class _Trainer:
         'seconds': round(self._seconds(), 1),
         'workdir': self._workdir,
     }
-
-  def _eval_sets(self, split: str, size: int, samples: int
-                 ) -> List[Iterator[clrs.Feedback]]:
-    """The batches of a fixed set of samples, for every algorithm."""
-    # Equal batches, as a smaller last one would be compiled for separately.
-    nb_batches = -(-samples // self._config.batch_size)
-    def batches(algorithm):
-      sampler = samplers.make_sampler(
-          algorithm, size=size, batch_size=-(-samples // nb_batches),
-          seed=self._config.seed, split=split)
-      return map(sampler.batch, range(nb_batches))
-    return [batches(algorithm) for algorithm in self._config.algorithms]
 
   def _announce(self, what: str, index: int, feedback: clrs.Feedback) -> None:
     """Says that something is compiled, if these shapes are new."""
@@ -441,12 +430,15 @@ def _floats(metrics: Mapping[str, Any]) -> Dict[str, float]:
 
 
 def _combine(metrics: Iterable[Mapping[str, float]]) -> Dict[str, float]:
-  """Means over batches or algorithms, except that maxima stay maxima."""
+  """Means over batches or algorithms, except that maxima stay maxima.
+
+  The scores of single outputs, whose names differ, are left out.
+  """
   metrics = list(metrics)
   return {
       name: float((np.max if name.endswith('_max') else np.mean)(
           [m[name] for m in metrics]))
-      for name in metrics[0]}
+      for name in metrics[0] if name != 'outputs'}
 
 
 def _concatenate(trees: Sequence[Any]) -> Any:

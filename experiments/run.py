@@ -41,7 +41,8 @@ _DEFINE = {'string': flags.DEFINE_string, 'integer': flags.DEFINE_integer,
 # for the library to be imported; a test compares them.
 SETTINGS = (
     ('algorithm', 'string', 'bfs',
-     'CLRS algorithm to train on, or several, separated by commas'),
+     'task to train on, or several, separated by commas: any algorithm of '
+     'clrs, search, strongly_connected_components_local'),
     ('processor', 'string', 'dear_pgn',
      'dear_pgn, dear_triplet_mpnn, or dear_<kind> for any processor of clrs'),
     ('batch_size', 'integer', '32', 'samples in a training batch'),
@@ -59,6 +60,8 @@ SETTINGS = (
     ('test_samples', 'integer', '100', 'test samples'),
     ('train_samples', 'integer', 'None',
      'size of the training set; None draws fresh samples for ever'),
+    ('data_cache', 'string', 'None',
+     'folder that keeps the samples, for tasks that are slow to draw'),
     ('eval_every', 'integer', '50', 'steps between validations'),
     ('checkpoint_every', 'integer', '500', 'steps between checkpoints'),
     ('log_every', 'integer', '10', 'steps between lines in metrics.jsonl'),

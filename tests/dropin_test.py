@@ -58,3 +58,22 @@ def test_every_parameter_moves():
   assert {name.rsplit('/~', 1)[-1] for name in still} <= {
       '/message_graph/w',
       '_construct_encoders_decoders/algo_0_pi_dec_linear_3/b'}
+
+
+# One of every kind of output, except for sorting: CLRS' Sinkhorn operator
+# takes a minute to compile.
+@pytest.mark.parametrize('task', [
+    'search', 'strongly_connected_components_local', 'floyd_warshall',
+    'minimum'])
+def test_models_of_clrs_take_our_batches_as_they_are(task):
+  sampler = dear_jax.make_sampler(task, size=4, batch_size=3, seed=0,
+                                  split='train')
+  feedback = sampler.next()
+  model = clrs.models.BaselineModel(
+      sampler.spec, feedback, clrs.get_processor_factory(
+          'mpnn', use_ln=False, nb_triplet_fts=0),
+      hidden_dim=4, decode_hints=False, encode_hints=False)
+  model.init(feedback.features, 0)
+  assert np.isfinite(model.feedback(jax.random.PRNGKey(0), feedback))
+  predictions, _ = model.predict(jax.random.PRNGKey(0), feedback.features)
+  assert 0 <= clrs.evaluate(feedback.outputs, predictions)['score'] <= 1

@@ -132,7 +132,7 @@ def test_save_and_restore(model, tmp_path):
 
 def test_several_algorithms_train_in_turn():
   """And a turn of one leaves what belongs to the other alone, momenta too."""
-  tasks = ['bfs', 'minimum']
+  tasks = ['bfs', 'search']
   batches, specs = [], []
   for task in tasks:
     sampler = samplers.make_sampler(task, size=4, batch_size=2, seed=0,

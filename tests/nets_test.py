@@ -6,13 +6,14 @@ import clrs
 import dear_jax
 from dear_jax import nets
 from dear_jax import samplers
+from dear_jax import tasks
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 RESTRICTED = ('bfs', 'dfs', 'bellman_ford', 'dijkstra', 'dag_shortest_paths',
-              'mst_prim')
+              'mst_prim', 'strongly_connected_components_local')
 
 
 def _model(task, nb_nodes=6, **options):
@@ -33,8 +34,8 @@ def _logits(model, feedback):
 
 
 def test_restricted_tasks_are_those_of_the_paper():
-  restricted = [task for task, spec in clrs.SPECS.items()
-                if nets.pointers_lie_on_edges(spec)]
+  restricted = [task for task in tasks.task_names()
+                if nets.pointers_lie_on_edges(tasks.get_task(task).spec)]
   assert sorted(restricted) == sorted(RESTRICTED)
 
 
@@ -125,7 +126,7 @@ def test_more_iterations_at_evaluation():
 
 def test_noise_is_for_training_only_and_drawn_once_a_solve():
   """With one draw a solve, a tight tolerance can still be reached."""
-  sampler = samplers.make_sampler('bfs', size=5, batch_size=2, seed=0,
+  sampler = samplers.make_sampler('bfs', size=5, batch_size=2, seed=1,
                                   split='val')
   feedback = sampler.batch(0)
   solver = dear_jax.SolverConfig(tol=1e-4, max_iter=100)

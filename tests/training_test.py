@@ -83,8 +83,8 @@ class TestConfig:
       ('jacobian_weight', -1.0, 'jacobian_weight must be'),
       ('dropout_prob', 1.0, 'dropout_prob must be less than 1'),
       ('train_sizes', (16, 8), 'train_sizes must be'),
-      ('train_sizes', (2, 8), 'train_sizes must be .* at least 4'),
-      ('test_size', 3, 'test_size must be'),
+      ('train_sizes', (1, 8), 'train_sizes must be .* at least 2'),
+      ('test_size', 1, 'test_size must be .* at least 2'),
       ('train_samples', 1, 'train_samples must be .* at least 32'),
       ('encoder_init', 'zeros', "encoder_init 'zeros'"),
       ('solver', 'newton', "anderson.*'newton'"),
@@ -119,6 +119,7 @@ def test_result(finished):
   assert result == checkpoints.read_json(workdir, 'result.json')
   assert result['val_score'] == result['val']['bfs']
   assert result['test_score'] == result['test']['bfs']
+  assert result['test_outputs'] == {'bfs': {'pi': result['test_score']}}
   assert 0 <= result['test_score'] <= 1
   assert 0 <= result['test_converged'] <= 1
   assert result['test_solver_steps_mean'] >= 1
@@ -259,18 +260,20 @@ def test_low_convergence_is_told_once(share, warnings, fake_step, tmp_path,
   assert capsys.readouterr().err.count('Warning: ') == warnings
 
 
-def test_training_set_of_fixed_size_is_cycled(fake_step, tmp_path,
-                                              monkeypatch):
+def test_a_training_set_of_fixed_size_is_gone_through_in_epochs(
+    fake_step, tmp_path, monkeypatch):
   seen = []
-  batch = samplers.TaskSampler.batch
-  def spy(self, index):
+  sample = samplers.TaskSampler._sample
+  def spy(self, size, samples):
     if threading.current_thread() is not threading.main_thread():
-      seen.append(index)
-    return batch(self, index)
-  monkeypatch.setattr(samplers.TaskSampler, 'batch', spy)
+      seen.append(samples.tolist())
+    return sample(self, size, samples)
+  monkeypatch.setattr(samplers.TaskSampler, '_sample', spy)
   fake_step(lambda model, call: None)
   training.train(dataclasses.replace(TINY, train_samples=5), tmp_path)
-  assert seen == [0, 1, 0, 1, 0]  # 5 // 2 batches
+  assert seen[:2] == [[0, 1], [2, 3]]  # 5 // 2 batches
+  assert sorted(sum(seen[2:4], [])) == [0, 1, 2, 3]
+  assert len(seen) == 5
 
 
 def test_runs_in_a_thread_without_signal_handlers(fake_step, tmp_path):

@@ -1,0 +1,69 @@
+# Copyright 2026 The dear_jax authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The training, validation and test data of a task."""
+
+import dataclasses
+from typing import NamedTuple, Optional
+
+from dear_jax import configs
+from dear_jax import samplers
+
+
+class Splits(NamedTuple):
+  """Samplers that share no sample.
+
+  Attributes:
+    train: Has no end: fresh samples, or one epoch after the other.
+    val: A fixed set, in batches of equal size; iterating gives all of them.
+    test: The same.
+  """
+  train: samplers.TaskSampler
+  val: samplers.TaskSampler
+  test: samplers.TaskSampler
+
+
+def make_splits(task: str, preset: str = 'paper', *,
+                seed: int = configs.TrainConfig.seed,
+                cache_dir: Optional[str] = None) -> Splits:
+  """Makes the data that `experiments/run.py` trains, selects and tests on.
+
+  The paper's are 100,000 training samples of sizes 8 to 16, 100 validation
+  samples of size 16 and 100 test samples of size 64.
+
+  Args:
+    task: A name of `make_sampler`.
+    preset: 'paper', 'default' or 'quick', which draw training samples for
+      ever.
+    seed: Any non-negative integer.
+    cache_dir: See `make_sampler`.
+
+  Returns:
+    The three samplers.
+
+  Raises:
+    ValueError: if an argument is not one of those.
+  """
+  samplers.check_choice('task', task, samplers.task_names())
+  samplers.check_choice('preset', preset, configs.PRESETS)
+  config = dataclasses.replace(
+      configs.PRESETS[preset], algorithms=(task,), seed=seed,
+      data_cache=cache_dir)
+  return from_config(config, task)
+
+
+def from_config(config: configs.TrainConfig, task: str) -> Splits:
+  """The data of one of the algorithms of a run."""
+  common = dict(seed=config.seed, cache_dir=config.data_cache)
+  def fixed_set(split, size, samples):
+    # Equal batches, as a smaller last one would be compiled for separately.
+    nb_batches = -(-samples // config.batch_size)
+    batch_size = -(-samples // nb_batches)
+    return samplers.make_sampler(
+        task, size=size, batch_size=batch_size, split=split,
+        num_samples=nb_batches * batch_size, **common)
+  return Splits(
+      train=samplers.make_sampler(
+          task, size=config.train_sizes, batch_size=config.batch_size,
+          split='train', num_samples=config.train_samples, **common),
+      val=fixed_set('val', config.val_size, config.val_samples),
+      test=fixed_set('test', config.test_size, config.test_samples))
