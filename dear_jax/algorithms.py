@@ -9,6 +9,7 @@ matters. Graphs are [B, N, N] matrices whose zeros are no edges, sources are
 [B]; pointers come back as [B, N].
 """
 
+import math
 from typing import Tuple
 
 import numba
@@ -98,9 +99,8 @@ def mst_prim(graph: _Array, source: _Array) -> _Array:
   graph = np.asarray(graph, np.float64)
   parents = _own_parents(graph)
   tied = np.zeros(len(graph), bool)
-  done = np.zeros(parents.shape, bool)
-  _mst_prim(graph, source, parents, tied, done, done.copy(),
-            np.zeros(parents.shape))
+  _mst_prim(graph, source, parents, tied, np.zeros(parents.shape, bool),
+            np.full(parents.shape, np.inf))
   for b in np.flatnonzero(tied):
     parents[b] = _mst_prim_with_ties(graph[b], source[b])
   return parents
@@ -126,6 +126,21 @@ def binary_search(target: _Array, keys: _Array) -> _Array:
   return np.minimum(smaller, keys.shape[1] - 1)
 
 
+def symmetric_weights(edges: _Array, uniforms: _Array) -> _Array:
+  """[B, N, N]: CLRS' weights of undirected edges.
+
+  Args:
+    edges: [B, N, N], symmetric.
+    uniforms: [B, N, N], two numbers for every edge.
+
+  Returns:
+    The root of their product at edges; an epsilon keeps it from being zero.
+  """
+  graph = np.zeros(edges.shape)
+  _symmetric_weights(edges, uniforms, graph)
+  return graph
+
+
 def _own_parents(graph: _Array) -> _Array:
   """[B, N]: every node its own parent."""
   parents = np.empty(graph.shape[:2], np.int64)
@@ -138,6 +153,18 @@ def _scratch(graph: _Array) -> Tuple[_Array, _Array, _Array]:
   shape = graph.shape[:2]
   return np.zeros(shape, bool), np.zeros(shape, np.int64), np.empty(
       shape, np.int64)
+
+
+@_compile
+def _symmetric_weights(edges, uniforms, graph):
+  batch_size, nb_nodes = edges.shape[:2]
+  for b in range(batch_size):
+    for i in range(nb_nodes):
+      for j in range(i + 1):
+        if edges[b, i, j]:
+          weight = math.sqrt(uniforms[b, i, j] * uniforms[b, j, i] + 1e-3)
+          graph[b, i, j] = weight
+          graph[b, j, i] = weight
 
 
 @_compile
@@ -297,35 +324,40 @@ def _floyd_warshall(distance, reached, last, to_k, from_k):
 
 
 @_compile
-def _mst_prim(graph, source, parents, tied, done, queued, key):
-  """Sets parents, and whether nodes were equally near so that one was chosen."""
+def _mst_prim(graph, source, parents, tied, done, key):
+  """Sets parents, and whether nodes were equally near so that one was chosen.
+
+  Args:
+    graph: [B, N, N].
+    source: [B].
+    parents: [B, N], updated.
+    tied: [B], updated.
+    done: [B, N], false.
+    key: [B, N], infinite: the distances to the tree of nodes not done.
+  """
   batch_size, nb_nodes = parents.shape
   for b in range(batch_size):
-    queued[b, source[b]] = True
-    while True:
-      u = -1
+    u = source[b]
+    while u >= 0:
+      done[b, u] = True
+      nearest = -1
+      least = np.inf
       equal = False
       for v in range(nb_nodes):
-        if not queued[b, v]:
+        if done[b, v]:
           continue
-        if u < 0 or key[b, v] < key[b, u]:
-          u = v
-          equal = False
-        elif key[b, v] == key[b, u]:
-          equal = True
-      if u < 0:
-        break
-      tied[b] |= equal
-      queued[b, u] = False
-      done[b, u] = True
-      for v in range(nb_nodes):
         weight = graph[b, u, v]
-        if weight == 0 or done[b, v]:
-          continue
-        if not queued[b, v] or weight < key[b, v]:
+        if weight != 0 and weight < key[b, v]:
           parents[b, v] = u
           key[b, v] = weight
-          queued[b, v] = True
+        if key[b, v] < least:
+          least = key[b, v]
+          nearest = v
+          equal = False
+        elif key[b, v] == least and nearest >= 0:
+          equal = True
+      tied[b] |= equal
+      u = nearest
 
 
 def _mst_prim_with_ties(graph: _Array, source: int) -> _Array:

@@ -135,6 +135,8 @@ class TaskSampler:
     self._random_pos = random_pos
     self._pred_as_input = pred_as_input and task in _PRED_AS_INPUT
     self._permutations = permutations
+    self._has_order = any(type_ == clrs.Type.SHOULD_BE_PERMUTATION
+                          for _, _, type_ in self._task.spec.values())
     entropy = (seed, zlib.crc32(task.encode()))
     # Not 0: trailing zeros make no difference to the streams' entropy.
     self._samples = streams.Stream(*entropy)
@@ -201,6 +203,8 @@ class TaskSampler:
   def _draw_sizes(self, batches: np.ndarray) -> np.ndarray:
     """The size of the samples in every batch."""
     low, high = self._sizes
+    if low == high:
+      return np.full(len(batches), low)
     u = self._batch_sizes.uniforms(batches, 1, lane=(self._lane, 0))[:, 0]
     return low + (u * (high - low + 1)).astype(np.int64)
 
@@ -226,12 +230,13 @@ class TaskSampler:
   def _sample(self, size: int, samples: np.ndarray) -> clrs.Feedback:
     """Makes the samples of these numbers."""
     draws = streams.Draws(self._samples, samples, split=self._lane, size=size)
-    feedback = self._task.sample(draws)
-    if self._random_pos:
-      feedback = randomise_pos(feedback, draws)
+    feedback = self._task.sample(draws, self._random_pos)
     if self._pred_as_input:
       feedback = move_pred_to_inputs(feedback)
-    return convert_permutations(_whole_pointers(feedback), self._permutations)
+    feedback = _whole_pointers(feedback)
+    if self._has_order:
+      feedback = convert_permutations(feedback, self._permutations)
+    return feedback
 
 
 def make_sampler(task: str, *, size: Size, batch_size: int, seed: int,
@@ -298,21 +303,6 @@ def _final_spec(spec: clrs.Spec, pred_as_input: bool, permutations: bool
     spec, _ = clrs.process_pred_as_input(spec, iter(()))
   spec, _ = clrs.process_permutations(spec, iter(()), permutations)
   return spec
-
-
-def randomise_pos(feedback: clrs.Feedback, draws: streams.Draws
-                  ) -> clrs.Feedback:
-  """`clrs.process_random_pos` for one feedback.
-
-  Every run of positions, which begins with a zero, becomes an ordered sequence
-  of random numbers. Only string tasks have more than one run.
-  """
-  inputs = list(feedback.features.inputs)
-  i, pos = next((i, x) for i, x in enumerate(inputs) if x.name == 'pos')
-  run = np.cumsum(pos.data == 0, axis=1) - 1
-  data = np.sort(draws.uniforms(pos.data.shape[1]) + run, axis=1) - run
-  inputs[i] = clrs.DataPoint(pos.name, pos.location, pos.type_, data)
-  return feedback._replace(features=feedback.features._replace(inputs=inputs))
 
 
 def move_pred_to_inputs(feedback: clrs.Feedback) -> clrs.Feedback:

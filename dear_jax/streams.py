@@ -11,7 +11,7 @@ for every sample, which costs more than drawing a small one.
 """
 
 import math
-from typing import Tuple
+from typing import Tuple, Union
 
 from llvmlite import ir
 import numba
@@ -49,17 +49,19 @@ class Stream:
     Returns:
       [B, count], unsigned.
     """
-    result = np.empty((len(indices), count), np.uint64)
-    _fill(*self._key, np.ascontiguousarray(indices, np.uint64),
-          np.uint64(lane[0]), np.uint64(lane[1]), result)
-    return result
+    # Whole blocks are made, and what is too much is cut off.
+    blocks = np.empty((len(indices), -(-count // _BLOCK), _BLOCK), np.uint64)
+    _fill(*self._key, np.asarray(indices, np.uint64), np.uint64(lane[0]),
+          np.uint64(lane[1]), blocks)
+    return blocks.reshape(len(indices), -1)[:, :count]
 
   def uniforms(self, indices: np.ndarray, count: int, *,
                lane: Tuple[int, int] = (0, 0)) -> np.ndarray:
     """Random numbers in [0, 1), with 53 bits each; see `words`."""
     words = self.words(indices, count, lane=lane)
-    words >>= np.uint64(11)
-    return words * 2.0**-53
+    result = np.empty(words.shape)
+    _to_uniforms(words, result)
+    return result
 
 
 class Draws:
@@ -78,63 +80,88 @@ class Draws:
     self.size = size
     self.batch_size = len(indices)
     self._stream = stream
-    self._indices = indices
+    self._indices = np.asarray(indices, np.uint64)
     self._split = split
     self._nb_draws = 0
+    self._singles = iter(())
 
-  def words(self, *shape: int) -> np.ndarray:
-    """[B, *shape] random 64-bit words."""
-    return self._draw(self._stream.words, shape)
+  def words(self, count: int) -> np.ndarray:
+    """[B, count] random 64-bit words."""
+    return self._stream.words(self._indices, count, lane=self._next_lane())
 
   def uniforms(self, *shape: int) -> np.ndarray:
     """[B, *shape] random numbers in [0, 1)."""
-    return self._draw(self._stream.uniforms, shape)
+    flat = self._stream.uniforms(
+        self._indices, math.prod(shape), lane=self._next_lane())
+    return flat.reshape((self.batch_size,) + shape)
+
+  def booleans(self, p: Union[float, np.ndarray], *shape: int) -> np.ndarray:
+    """[B, *shape], true with probability `p`, which may be one a sample.
+
+    Takes 32 bits for each, so `p` is rounded to a multiple of 2^-32.
+    """
+    count = math.prod(shape)
+    halves = self.words(-(-count // 2)).view(np.uint32)[:, :count]
+    threshold = np.asarray(p * 2.0**32).astype(np.uint32)
+    below = halves < threshold.reshape(-1, 1)
+    return below.reshape((self.batch_size,) + shape)
+
+  def single(self) -> np.ndarray:
+    """[B] random numbers in [0, 1)."""
+    column = next(self._singles, None)
+    if column is None:  # the words of a block cost as much as one of them
+      self._singles = iter(self.uniforms(_BLOCK).T)
+      column = next(self._singles)
+    return column
 
   def integers(self, stop: int) -> np.ndarray:
     """[B] random integers in 0..stop - 1."""
-    return (self.uniforms(1)[:, 0] * stop).astype(np.int64)
+    return (self.single() * stop).astype(np.int64)
 
-  def _draw(self, draw, shape):
+  def _next_lane(self) -> Tuple[int, int]:
     # Every draw has a lane of its own, so none needs to know how much the
     # others take.
     lane = self._split, self.size | self._nb_draws << 32
     self._nb_draws += 1
-    flat = draw(self._indices, math.prod(shape), lane=lane)
-    return flat.reshape((self.batch_size,) + shape)
+    return lane
 
 
 @extending.intrinsic
-def _multiply_high(unused_context, unused_a, unused_b):
-  """The upper half of a 128-bit product, which numba has no type for."""
-  def codegen(unused_context, builder, unused_signature, args):
-    wide = ir.IntType(128)
+def _multiply(unused_context, unused_a, unused_b):
+  """Both halves of a 128-bit product, which numba has no type for."""
+  def codegen(context, builder, signature, args):
+    wide, word = ir.IntType(128), ir.IntType(64)
     product = builder.mul(*(builder.zext(arg, wide) for arg in args))
-    return builder.trunc(
-        builder.lshr(product, ir.Constant(wide, 64)), ir.IntType(64))
-  return types.uint64(types.uint64, types.uint64), codegen
+    high = builder.lshr(product, ir.Constant(wide, 64))
+    return context.make_tuple(
+        builder, signature.return_type,
+        [builder.trunc(high, word), builder.trunc(product, word)])
+  pair = types.UniTuple(types.uint64, 2)
+  return pair(types.uint64, types.uint64), codegen
 
 
 @numba.njit(nogil=True, cache=True)
-def _fill(key0, key1, indices, lane0, lane1, result):
-  """Fills every row of `result` from the counters (block, index, *lane)."""
-  count = result.shape[1]
-  for row in range(result.shape[0]):
-    for start in range(0, count, _BLOCK):
-      x0, x1 = np.uint64(start // _BLOCK), indices[row]
-      x2, x3 = lane0, lane1
+def _fill(key0, key1, indices, lane0, lane1, blocks):
+  """Fills [B, K, 4] from the counters (k, index, *lane)."""
+  for row in range(blocks.shape[0]):
+    for k in range(blocks.shape[1]):
+      x0, x1, x2, x3 = np.uint64(k), indices[row], lane0, lane1
       k0, k1 = key0, key1
       for _ in range(_ROUNDS):
-        low0 = x0 * _MULTIPLIERS[0]
-        low1 = x2 * _MULTIPLIERS[1]
-        x0, x2 = (_multiply_high(x2, _MULTIPLIERS[1]) ^ x1 ^ k0,
-                  _multiply_high(x0, _MULTIPLIERS[0]) ^ x3 ^ k1)
-        x1, x3 = low1, low0
+        high0, low0 = _multiply(x0, _MULTIPLIERS[0])
+        high1, low1 = _multiply(x2, _MULTIPLIERS[1])
+        x0, x1, x2, x3 = high1 ^ x1 ^ k0, low1, high0 ^ x3 ^ k1, low0
         k0 += _WEYL[0]
         k1 += _WEYL[1]
-      result[row, start] = x0
-      if start + 1 < count:
-        result[row, start + 1] = x1
-      if start + 2 < count:
-        result[row, start + 2] = x2
-      if start + 3 < count:
-        result[row, start + 3] = x3
+      blocks[row, k, 0] = x0
+      blocks[row, k, 1] = x1
+      blocks[row, k, 2] = x2
+      blocks[row, k, 3] = x3
+
+
+@numba.njit(nogil=True, cache=True)
+def _to_uniforms(words, result):
+  """As numpy does: the upper 53 bits, as a fraction."""
+  for row in range(words.shape[0]):
+    for i in range(words.shape[1]):
+      result[row, i] = (words[row, i] >> np.uint64(11)) * 2.0**-53

@@ -16,7 +16,7 @@ Three tasks differ from CLRS, as in the paper:
 
 import dataclasses
 import functools
-from typing import Any, Callable, Dict, List, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import clrs
 from dear_jax import algorithms
@@ -56,14 +56,21 @@ class Task:
   first_hints: Callable[..., _Arrays]
   min_size: int = 2
 
-  def sample(self, draws: streams.Draws) -> clrs.Feedback:
+  def sample(self, draws: streams.Draws, random_pos: bool = False
+             ) -> clrs.Feedback:
     """Draws a batch, with one step of hints."""
-    return self.feedback(**self.draw(draws))
+    problems = self.draw(draws)
+    pos = None
+    if random_pos:
+      pos = np.sort(draws.uniforms(draws.size), axis=1)
+    return self.feedback(pos, **problems)
 
-  def feedback(self, **problems: _Array) -> clrs.Feedback:
+  def feedback(self, pos: Optional[_Array] = None, **problems: _Array
+               ) -> clrs.Feedback:
     """The batch of these problems.
 
     Args:
+      pos: [B, N], if positions are not evenly spaced.
       **problems: `A` [B, N, N] and, if there is a source, `s` [B]; or `key`
         [B, N] and, if there is one, `target` [B].
 
@@ -72,7 +79,9 @@ class Task:
     """
     inputs = dict(problems)
     batch_size, nb_nodes = problems['A' if 'A' in problems else 'key'].shape[:2]
-    inputs['pos'] = _rows(np.arange(nb_nodes) * 1.0 / nb_nodes, batch_size)
+    if pos is None:
+      pos = _even_pos(batch_size, nb_nodes)
+    inputs['pos'] = pos
     if 'A' in problems:
       inputs['adj'] = _with_loops(problems['A'])
     if 's' in problems:
@@ -112,10 +121,12 @@ class ClrsTask:
       clrs.build_sampler(name, num_samples=-1, length=self.min_size,
                          track_max_steps=False)
 
-  def sample(self, draws: streams.Draws) -> clrs.Feedback:
+  def sample(self, draws: streams.Draws, random_pos: bool = False
+             ) -> clrs.Feedback:
     """Draws a batch, with one step of hints."""
     seeds = draws.words(4).view(np.uint32)
-    return _concatenate([self._sample(seed, draws.size) for seed in seeds])
+    feedback = _concatenate([self._sample(seed, draws.size) for seed in seeds])
+    return randomise_pos(feedback, draws) if random_pos else feedback
 
   def _sample(self, seed: _Array, size: int) -> clrs.Feedback:
     sampler, _ = clrs.build_sampler(
@@ -165,6 +176,21 @@ def _concatenate(feedbacks: List[clrs.Feedback]) -> clrs.Feedback:
       join([feedback.outputs for feedback in feedbacks], 0))
 
 
+def randomise_pos(feedback: clrs.Feedback, draws: streams.Draws
+                  ) -> clrs.Feedback:
+  """`clrs.process_random_pos` for one feedback.
+
+  Every run of positions, which begins with a zero, becomes an ordered sequence
+  of random numbers. Only string tasks have more than one run.
+  """
+  inputs = list(feedback.features.inputs)
+  i, pos = next((i, x) for i, x in enumerate(inputs) if x.name == 'pos')
+  run = np.cumsum(pos.data == 0, axis=1) - 1
+  data = np.sort(draws.uniforms(pos.data.shape[1]) + run, axis=1) - run
+  inputs[i] = clrs.DataPoint(pos.name, pos.location, pos.type_, data)
+  return feedback._replace(features=feedback.features._replace(inputs=inputs))
+
+
 def one_hot(indices: _Array, nb_classes: int) -> _Array:
   """[B, nb_classes], with a one where the index says."""
   result = np.zeros((len(indices), nb_classes))
@@ -173,7 +199,7 @@ def one_hot(indices: _Array, nb_classes: int) -> _Array:
 
 
 def _rows(row: _Array, batch_size: int) -> _Array:
-  """The same row for every sample; a view that cannot be written to."""
+  """The same for every sample."""
   return np.broadcast_to(row, (batch_size,) + row.shape)
 
 
@@ -191,20 +217,13 @@ def _with_loops(graph: _Array) -> _Array:
 def _draw_edges(draws: streams.Draws) -> _Array:
   """[B, N, N]: every entry an edge, with a probability of its sample's own."""
   p = np.array(EDGE_PROBABILITIES)[draws.integers(len(EDGE_PROBABILITIES))]
-  return draws.uniforms(draws.size, draws.size) < p[:, None, None]
+  return draws.booleans(p, draws.size, draws.size)
 
 
 def _draw_undirected(draws: streams.Draws) -> _Array:
   """An edge has to be drawn in both directions, so its probability is p^2."""
   edges = _draw_edges(draws)
   return edges & edges.transpose(0, 2, 1)
-
-
-def _shuffle_nodes(draws: streams.Draws, graph: _Array) -> _Array:
-  """Gives the nodes of every graph new numbers."""
-  order = draws.uniforms(draws.size).argsort(axis=1, kind='stable')
-  batch = np.arange(draws.batch_size)[:, None, None]
-  return graph[batch, order[:, :, None], order[:, None, :]]
 
 
 def _draw_graph(draws: streams.Draws) -> _Arrays:
@@ -217,11 +236,8 @@ def _draw_graph_and_source(draws: streams.Draws) -> _Arrays:
 
 
 def _draw_weighted(draws: streams.Draws) -> _Arrays:
-  edges = _draw_undirected(draws)
-  weights = draws.uniforms(draws.size, draws.size)
-  # CLRS' epsilon keeps an edge from having no weight.
-  weights = np.sqrt(weights * weights.transpose(0, 2, 1) + 1e-3)
-  return {'A': edges * weights}
+  return {'A': algorithms.symmetric_weights(
+      _draw_undirected(draws), draws.uniforms(draws.size, draws.size))}
 
 
 def _draw_weighted_and_source(draws: streams.Draws) -> _Arrays:
@@ -229,7 +245,9 @@ def _draw_weighted_and_source(draws: streams.Draws) -> _Arrays:
 
 
 def _draw_acyclic_and_source(draws: streams.Draws) -> _Arrays:
-  edges = _shuffle_nodes(draws, np.triu(_draw_edges(draws), k=1))
+  # Edges go from lower to higher rank, which are in no order of the nodes.
+  rank = draws.uniforms(draws.size)
+  edges = _draw_edges(draws) & (rank[:, :, None] < rank[:, None, :])
   return {'A': edges * draws.uniforms(draws.size, draws.size),
           's': draws.integers(draws.size)}
 
@@ -239,11 +257,13 @@ def _draw_communities(draws: streams.Draws) -> _Arrays:
   size = draws.size
   nb_communities = min(_NB_COMMUNITIES, size)
   community = np.minimum(np.arange(size) // (size // nb_communities),
-                         nb_communities - 1)
-  edges = _draw_edges(draws) & (community[:, None] == community)
-  flips = draws.uniforms(size, size) < _FLIP_PROBABILITY
-  edges ^= flips & (community[:, None] <= community)
-  return {'A': _shuffle_nodes(draws, edges).astype(np.float64)}
+                         nb_communities - 1).astype(np.int8)
+  # The nodes stand in that row in no order.
+  community = community[draws.uniforms(size).argsort(axis=1, kind='stable')]
+  rows, columns = community[:, :, None], community[:, None, :]
+  edges = _draw_edges(draws) & (rows == columns)
+  edges ^= draws.booleans(_FLIP_PROBABILITY, size, size) & (rows <= columns)
+  return {'A': edges.astype(np.float64)}
 
 
 def _draw_keys(draws: streams.Draws) -> _Arrays:
@@ -252,7 +272,7 @@ def _draw_keys(draws: streams.Draws) -> _Arrays:
 
 def _draw_sorted_keys_and_target(draws: streams.Draws) -> _Arrays:
   keys = np.sort(draws.uniforms(draws.size), axis=1)
-  target = draws.uniforms(1)[:, 0]
+  target = draws.single()
   # A target beyond all keys would have no place in the array: it becomes the
   # last key, and the last key the target.
   last = keys[:, -1]
@@ -260,101 +280,127 @@ def _draw_sorted_keys_and_target(draws: streams.Draws) -> _Arrays:
   return {'target': target, 'key': keys}
 
 
-# CLRS' first step of hints. All are functions of the problem.
+# CLRS' first step of hints. What is the same for all problems of a size is made
+# once, and cannot be written to.
 
 
-def _no_pointers(nb_nodes: int) -> _Array:
+def _made_once(make: Callable[..., _Array]) -> Callable[..., _Array]:
+  @functools.lru_cache(maxsize=256)
+  def cached(batch_size, *args):
+    result = _rows(make(*args), batch_size)
+    result.flags.writeable = False
+    return result
+  return cached
+
+
+@_made_once
+def _even_pos(nb_nodes: int) -> _Array:
+  return np.arange(nb_nodes) * 1.0 / nb_nodes
+
+
+@_made_once
+def _zeros(*shape: int) -> _Array:
+  return np.zeros(shape)
+
+
+@_made_once
+def _node(nb_nodes: int, index: int) -> _Array:
+  """A mask of one node."""
+  return one_hot(np.array([index]), nb_nodes)[0]
+
+
+@_made_once
+def _own_parents(nb_nodes: int) -> _Array:
   """Every node points to itself."""
   return np.arange(nb_nodes, dtype=np.float64)
 
 
-@functools.lru_cache(maxsize=64)
-def _depth_first_hints(batch_size: int, nb_nodes: int) -> _Arrays:
+@_made_once
+def _line_of_nodes(nb_nodes: int) -> _Array:
+  """Every node of an array points to the one before it."""
+  return np.maximum(np.arange(nb_nodes, dtype=np.float64) - 1, 0)
+
+
+@_made_once
+def _unvisited(nb_nodes: int) -> _Array:
+  """The colours of nodes: the first of three."""
+  return one_hot(np.zeros(nb_nodes, int), 3)
+
+
+@_made_once
+def _own_rows(nb_nodes: int) -> _Array:
+  """Every pair of nodes points to its first."""
+  return np.arange(nb_nodes, dtype=np.float64)[:, None].repeat(nb_nodes, 1)
+
+
+def _depth_first_hints(A: _Array) -> _Arrays:
   """What the tasks built on depth-first search have in common."""
-  first = one_hot(np.zeros(batch_size, int), nb_nodes)
-  white = _rows(one_hot(np.zeros(nb_nodes, int), 3), batch_size)
-  zeros = np.zeros((batch_size, nb_nodes))
-  hints = {'pi_h': _rows(_no_pointers(nb_nodes), batch_size),
-           's_prev': _rows(_no_pointers(nb_nodes), batch_size),
-           'color': white, 'd': zeros, 'f': zeros, 's': first, 'u': first,
-           'v': first, 's_last': first, 'time': np.zeros(batch_size)}
-  for data in hints.values():
-    data.flags.writeable = False  # they are shared between batches
-  return hints
-
-
-def _dfs_hints(A: _Array) -> _Arrays:
-  return _depth_first_hints(*A.shape[:2])
+  shape = A.shape[:2]
+  first, zeros = _node(*shape, 0), _zeros(*shape)
+  return {'pi_h': _own_parents(*shape), 's_prev': _own_parents(*shape),
+          'color': _unvisited(*shape), 'd': zeros, 'f': zeros, 's': first,
+          'u': first, 'v': first, 's_last': first, 'time': _zeros(len(A))}
 
 
 def _components_hints(A: _Array) -> _Arrays:
-  hints = _depth_first_hints(*A.shape[:2])
+  hints = _depth_first_hints(A)
   return {**hints, 'scc_id_h': hints['pi_h'],
-          'A_t': _with_loops(A).transpose(0, 2, 1),
-          'phase': np.zeros(len(A))}
+          'A_t': _with_loops(A).transpose(0, 2, 1), 'phase': hints['time']}
 
 
 def _bfs_hints(A: _Array, s: _Array) -> _Arrays:
-  batch_size, nb_nodes = A.shape[:2]
-  return {'reach_h': one_hot(s, nb_nodes),
-          'pi_h': _rows(_no_pointers(nb_nodes), batch_size)}
+  return {'reach_h': one_hot(s, A.shape[1]),
+          'pi_h': _own_parents(*A.shape[:2])}
 
 
 def _bellman_ford_hints(A: _Array, s: _Array) -> _Arrays:
-  batch_size, nb_nodes = A.shape[:2]
-  return {'pi_h': _rows(_no_pointers(nb_nodes), batch_size),
-          'd': np.zeros((batch_size, nb_nodes)), 'msk': one_hot(s, nb_nodes)}
+  shape = A.shape[:2]
+  return {'pi_h': _own_parents(*shape), 'd': _zeros(*shape),
+          'msk': one_hot(s, A.shape[1])}
 
 
 def _mst_prim_hints(A: _Array, s: _Array) -> _Arrays:
-  batch_size, nb_nodes = A.shape[:2]
-  source, zeros = one_hot(s, nb_nodes), np.zeros((batch_size, nb_nodes))
-  return {'pi_h': _rows(_no_pointers(nb_nodes), batch_size), 'key': zeros,
-          'mark': zeros, 'in_queue': source, 'u': source}
+  shape = A.shape[:2]
+  source = one_hot(s, A.shape[1])
+  return {'pi_h': _own_parents(*shape), 'key': _zeros(*shape),
+          'mark': _zeros(*shape), 'in_queue': source, 'u': source}
 
 
 def _dag_shortest_paths_hints(A: _Array, s: _Array) -> _Arrays:
-  hints = _depth_first_hints(*A.shape[:2])
+  hints = _depth_first_hints(A)
   source = one_hot(s, A.shape[1])
   return {**hints, 'mark': hints['d'], 'topo_h': hints['pi_h'],
           'topo_head_h': hints['u'], 'u': source, 'v': source,
-          's_last': source, 'phase': np.zeros(len(A))}
+          's_last': source, 'phase': hints['time']}
 
 
 def _floyd_warshall_hints(A: _Array) -> _Arrays:
-  batch_size, nb_nodes = A.shape[:2]
-  rows = np.repeat(np.arange(nb_nodes)[:, None], nb_nodes, axis=1)
-  return {'Pi_h': _rows(rows, batch_size), 'D': A, 'msk': _with_loops(A),
-          'k': one_hot(np.zeros(batch_size, int), nb_nodes)}
-
-
-def _line_of_nodes(batch_size: int, nb_nodes: int) -> _Array:
-  """Every node of an array points to the one before it."""
-  return _rows(np.maximum(np.arange(nb_nodes) - 1, 0), batch_size)
+  shape = A.shape[:2]
+  return {'Pi_h': _own_rows(*shape), 'D': A, 'msk': _with_loops(A),
+          'k': _node(*shape, 0)}
 
 
 def _sort_hints(key: _Array) -> _Arrays:
-  first = one_hot(np.zeros(len(key), int), key.shape[1])
+  first = _node(*key.shape, 0)
   return {'pred_h': _line_of_nodes(*key.shape), 'i': first, 'j': first}
 
 
 def _minimum_hints(key: _Array) -> _Arrays:
-  first = one_hot(np.zeros(len(key), int), key.shape[1])
+  first = _node(*key.shape, 0)
   return {'pred_h': _line_of_nodes(*key.shape), 'min_h': first, 'i': first}
 
 
 def _binary_search_hints(target: _Array, key: _Array) -> _Arrays:
   del target  # the first step looks at nothing
-  batch_size, nb_nodes = key.shape
-  def at(index):
-    return one_hot(np.full(batch_size, index), nb_nodes)
-  return {'pred_h': _line_of_nodes(*key.shape), 'low': at(0),
-          'high': at(nb_nodes - 1), 'mid': at((nb_nodes - 1) // 2)}
+  last = key.shape[1] - 1
+  return {'pred_h': _line_of_nodes(*key.shape), 'low': _node(*key.shape, 0),
+          'high': _node(*key.shape, last),
+          'mid': _node(*key.shape, last // 2)}
 
 
 def _search_hints(target: _Array, key: _Array) -> _Arrays:
   del target
-  return {'smaller_h': np.zeros_like(key)}
+  return {'smaller_h': _zeros(*key.shape)}
 
 
 # What the algorithms put out, under the names of the specs.
@@ -398,7 +444,7 @@ TASKS = {
         _bfs_hints),
     'dfs': Task(
         clrs.SPECS['dfs'], _draw_graph, lambda A: {'pi': algorithms.dfs(A)},
-        _dfs_hints),
+        _depth_first_hints),
     'strongly_connected_components': Task(
         clrs.SPECS['strongly_connected_components'], _draw_communities,
         lambda A: {'scc_id': algorithms.strongly_connected_components(A)[0]},

@@ -32,6 +32,8 @@ from absl import app
 from absl import flags
 from absl import logging
 
+import cli
+
 _DEFINE = {'string': flags.DEFINE_string, 'integer': flags.DEFINE_integer,
            'float': flags.DEFINE_float, 'boolean': flags.DEFINE_boolean}
 
@@ -100,39 +102,12 @@ _RESUME = flags.DEFINE_boolean(
     'resume', False, 'go on with the run in --workdir')
 
 
-def fail(message: str, code: int = 2):
-  """Ends the program with one line on stderr."""
-  print(f'run.py: {message}', file=sys.stderr)
-  sys.exit(code)
-
-
 def parse_flags(argv):
   """Parses the command line; a mistake in it is answered in one line."""
-  try:
-    rest = flags.FLAGS(argv)
-  except flags.Error as e:
-    fail(f'{" ".join(str(e).split())} (--help lists the flags.)')
-  if len(rest) > 1:
-    fail(f'unexpected argument {rest[1]!r}: settings are given as '
-         '--name=value.')
+  rest = cli.parse_flags(argv)
   if _RESUME.value and not _WORKDIR.value:
-    fail('--resume needs the --workdir of the run to go on with.')
+    cli.fail('--resume needs the --workdir of the run to go on with.')
   return rest
-
-
-@contextlib.contextmanager
-def silence():
-  """Hides what native libraries write to stderr while they are imported."""
-  os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
-  sys.stderr.flush()
-  saved = os.dup(2)
-  try:
-    with open(os.devnull, 'w') as devnull:
-      os.dup2(devnull.fileno(), 2)
-    yield
-  finally:
-    os.dup2(saved, 2)
-    os.close(saved)
 
 
 def read_lengths(text: str):
@@ -178,7 +153,7 @@ def default_workdir(config) -> str:
 def main(unused_argv):
   # Libraries log through absl at a level that app.run makes visible.
   logging.set_verbosity(logging.ERROR)
-  with silence():
+  with cli.silence():
     # Not at the top: a mistyped flag and --help should not wait for it.
     # pylint: disable=g-import-not-at-top
     from dear_jax import checkpoints
@@ -187,18 +162,18 @@ def main(unused_argv):
   try:
     config = make_config(configs)
   except ValueError as e:
-    fail(str(e))
+    cli.fail(str(e))
   workdir = _WORKDIR.value or default_workdir(config)
   training.enable_compilation_cache()
   try:
     with contextlib.redirect_stdout(sys.stderr):
       result = training.train(config, workdir, resume=_RESUME.value)
   except checkpoints.RunError as e:
-    fail(str(e))
+    cli.fail(str(e))
   except FloatingPointError as e:
-    fail(str(e), code=1)
+    cli.fail(str(e), code=1)
   except KeyboardInterrupt:
-    fail('aborted.', code=130)
+    cli.fail('aborted.', code=130)
   if result.get('interrupted'):
     command = shlex.join(
         ['python', sys.argv[0], f'--workdir={workdir}', '--resume'])

@@ -18,9 +18,9 @@ class Counter:
   def __init__(self, monkeypatch):
     self.drawn = 0
     sample = tasks.Task.sample
-    def spy(task, draws):
+    def spy(task, draws, random_pos):
       self.drawn += draws.batch_size
-      return sample(task, draws)
+      return sample(task, draws, random_pos)
     monkeypatch.setattr(tasks.Task, 'sample', spy)
 
 

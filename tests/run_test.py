@@ -30,6 +30,7 @@ TINY = ('--batch_size=2', '--hidden_size=8', '--train_lengths=4',
 
 @pytest.fixture(name='run', scope='module')
 def _run():
+  sys.path.insert(0, str(SCRIPT.parent))  # as when it is run as a program
   spec = importlib.util.spec_from_file_location('run_script', SCRIPT)
   module = importlib.util.module_from_spec(spec)
   spec.loader.exec_module(module)

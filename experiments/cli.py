@@ -1,0 +1,42 @@
+# Copyright 2026 The dear_jax authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What the command lines of all experiments have in common."""
+
+import contextlib
+import os
+import sys
+
+from absl import flags
+
+
+def fail(message: str, code: int = 2):
+  """Ends the program with one line on stderr."""
+  print(f'{os.path.basename(sys.argv[0])}: {message}', file=sys.stderr)
+  sys.exit(code)
+
+
+def parse_flags(argv):
+  """Parses the command line; a mistake in it is answered in one line."""
+  try:
+    rest = flags.FLAGS(argv)
+  except flags.Error as e:
+    fail(f'{" ".join(str(e).split())} (--help lists the flags.)')
+  if len(rest) > 1:
+    fail(f'unexpected argument {rest[1]!r}: settings are given as '
+         '--name=value.')
+  return rest
+
+
+@contextlib.contextmanager
+def silence():
+  """Hides what native libraries write to stderr while they are imported."""
+  os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
+  sys.stderr.flush()
+  saved = os.dup(2)
+  try:
+    with open(os.devnull, 'w') as devnull:
+      os.dup2(devnull.fileno(), 2)
+    yield
+  finally:
+    os.dup2(saved, 2)
+    os.close(saved)
