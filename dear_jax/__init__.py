@@ -17,7 +17,7 @@ from dear_jax.splits import make_splits
 from dear_jax.training import train
 from dear_jax.training import TrainConfig
 
-__version__ = '0.1.0'
+__version__ = '0.2.0'
 
 __all__ = (
     'DEARModel',

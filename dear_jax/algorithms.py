@@ -12,16 +12,10 @@ matters. Graphs are [B, N, N] matrices whose zeros are no edges, sources are
 import math
 from typing import Tuple
 
-import numba
+from dear_jax import kernels
 import numpy as np
 
 _Array = np.ndarray
-
-# Kernels are compiled on first use, for the types in hand, and kept on disk.
-# They hold no lock, so that a background thread can run them. All arrays are
-# made outside: a kernel that only loops compiles in half a second, one that
-# uses numpy may take four.
-_compile = numba.njit(nogil=True, cache=True)
 
 
 def bfs(graph: _Array, source: _Array) -> _Array:
@@ -155,7 +149,7 @@ def _scratch(graph: _Array) -> Tuple[_Array, _Array, _Array]:
       shape, np.int64)
 
 
-@_compile
+@kernels.kernel
 def _symmetric_weights(edges, uniforms, graph):
   batch_size, nb_nodes = edges.shape[:2]
   for b in range(batch_size):
@@ -167,7 +161,7 @@ def _symmetric_weights(edges, uniforms, graph):
           graph[b, j, i] = weight
 
 
-@_compile
+@kernels.kernel
 def _bfs(edges, source, parents, depth):
   batch_size, nb_nodes = parents.shape
   for b in range(batch_size):
@@ -188,7 +182,7 @@ def _bfs(edges, source, parents, depth):
       level += 1
 
 
-@_compile
+@kernels.kernel
 def _visit(edges, b, root, parents, seen, cursor, order, nb_finished):
   """Searches depth-first from `root`, among the nodes not yet seen.
 
@@ -225,7 +219,7 @@ def _visit(edges, b, root, parents, seen, cursor, order, nb_finished):
     u = parents[b, u]
 
 
-@_compile
+@kernels.kernel
 def _dfs(edges, parents, seen, cursor, order):
   batch_size, nb_nodes = parents.shape
   for b in range(batch_size):
@@ -236,7 +230,7 @@ def _dfs(edges, parents, seen, cursor, order):
             edges, b, root, parents, seen, cursor, order, nb_finished)
 
 
-@_compile
+@kernels.kernel
 def _second_pass(transposed, first_order, representatives, parents, seen,
                  cursor, order):
   batch_size, nb_nodes = parents.shape
@@ -253,7 +247,7 @@ def _second_pass(transposed, first_order, representatives, parents, seen,
         representatives[b, order[b, j]] = root
 
 
-@_compile
+@kernels.kernel
 def _bellman_ford(graph, source, parents, distance, before, reached,
                   reached_before):
   batch_size, nb_nodes = parents.shape
@@ -281,7 +275,7 @@ def _bellman_ford(graph, source, parents, distance, before, reached,
         changed |= distance[b, v] != before[b, v]
 
 
-@_compile
+@kernels.kernel
 def _dag_shortest_paths(graph, edges, source, parents, visit_parents, seen,
                         cursor, order, distance, reached):
   batch_size, nb_nodes = parents.shape
@@ -302,7 +296,7 @@ def _dag_shortest_paths(graph, edges, source, parents, visit_parents, seen,
           reached[b, v] = True
 
 
-@_compile
+@kernels.kernel
 def _floyd_warshall(distance, reached, last, to_k, from_k):
   batch_size, nb_nodes = distance.shape[:2]
   for b in range(batch_size):
@@ -323,7 +317,7 @@ def _floyd_warshall(distance, reached, last, to_k, from_k):
             reached[b, i, j] = True
 
 
-@_compile
+@kernels.kernel
 def _mst_prim(graph, source, parents, tied, done, key):
   """Sets parents, and whether nodes were equally near so that one was chosen.
 

@@ -170,13 +170,25 @@ class TaskSampler:
       return self._cache.get(size, samples)
     return self._sample(size, samples)
 
-  def next(self) -> clrs.Feedback:
-    """The next batch. A set that has an end begins anew."""
+  def next(self, batch_size: Optional[int] = None) -> clrs.Feedback:
+    """The next batch. A set that has an end begins anew.
+
+    Args:
+      batch_size: For scripts that were written for samplers of CLRS, which are
+        told it every time; it has to be that of this sampler.
+
+    Returns:
+      The batch.
+    """
+    if batch_size not in (None, self.batch_size):
+      raise ValueError(f'This sampler was made for a batch_size of '
+                       f'{self.batch_size}, not {batch_size!r}.')
     feedback = self.batch(self.index)
     self.index += 1
     return feedback
 
-  __next__ = next
+  def __next__(self) -> clrs.Feedback:
+    return self.next()
 
   def __iter__(self) -> Iterator[clrs.Feedback]:
     """A validation or test set once through; anything else for ever."""

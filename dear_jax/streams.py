@@ -13,8 +13,8 @@ for every sample, which costs more than drawing a small one.
 import math
 from typing import Tuple, Union
 
+from dear_jax import kernels
 from llvmlite import ir
-import numba
 from numba import extending
 from numba import types
 import numpy as np
@@ -140,7 +140,7 @@ def _multiply(unused_context, unused_a, unused_b):
   return pair(types.uint64, types.uint64), codegen
 
 
-@numba.njit(nogil=True, cache=True)
+@kernels.kernel
 def _fill(key0, key1, indices, lane0, lane1, blocks):
   """Fills [B, K, 4] from the counters (k, index, *lane)."""
   for row in range(blocks.shape[0]):
@@ -159,7 +159,7 @@ def _fill(key0, key1, indices, lane0, lane1, blocks):
       blocks[row, k, 3] = x3
 
 
-@numba.njit(nogil=True, cache=True)
+@kernels.kernel
 def _to_uniforms(words, result):
   """As numpy does: the upper 53 bits, as a fraction."""
   for row in range(words.shape[0]):

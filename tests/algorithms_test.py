@@ -54,7 +54,7 @@ def graphs(size):
 def arrays(size):
   """Batches of keys, with equal ones."""
   rng = np.random.default_rng(size)
-  batch = 4 * nb_graphs(size)
+  batch = 8 * nb_graphs(size)
   yield rng.random((batch, size))
   yield rng.choice([0.0, 0.25, 0.5], size=(batch, size))
   yield np.stack([np.zeros(size), np.arange(size) / size,
@@ -133,7 +133,7 @@ def test_arrays():
             algorithms.binary_search(target, keys),
             reference('binary_search', target, keys))
       total += len(keys)
-  assert total > 1000
+  assert total > 3000
 
 
 def walk(before):

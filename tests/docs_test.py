@@ -40,6 +40,15 @@ def test_ci_runs_the_line_of_the_readme():
   assert 'pytest' in last and last in readme.splitlines()
 
 
+def test_the_data_example_of_the_readme():
+  readme = (_ROOT / 'README.md').read_text(encoding='utf-8')
+  section = readme.split('## Data', 1)[1]
+  example = re.search(r'```python\n(.*?)```', section, re.DOTALL).group(1)
+  scope = {'dear_jax': dear_jax}
+  exec(compile(example, 'README.md', 'exec'), scope)  # pylint:disable=exec-used
+  assert len(scope['splits'].train) == 3125
+
+
 def test_version_is_in_the_changelog():
   changelog = (_ROOT / 'CHANGELOG.md').read_text(encoding='utf-8')
   assert re.search(rf'^## \[{re.escape(dear_jax.__version__)}\]', changelog,

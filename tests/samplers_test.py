@@ -227,6 +227,12 @@ def test_validation_sets_come_once_through_and_in_order():
   assert same(sampler.batch(4), batches[1])
 
 
+def test_batch_size_may_be_told_again_as_to_samplers_of_clrs():
+  assert same(make().next(3), make().next())
+  with pytest.raises(ValueError, match='batch_size of 3, not 4'):
+    make().next(4)
+
+
 def test_endless_samplers_have_no_length():
   with pytest.raises(TypeError, match='no end'):
     len(make())

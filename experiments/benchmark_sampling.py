@@ -5,17 +5,18 @@
 Examples:
 
   # the paper's ten tasks at sizes 16 and 64, and training steps to compare with
-  python experiments/benchmark.py
+  python experiments/benchmark_sampling.py
 
   # two tasks at one size, without training steps
-  python experiments/benchmark.py --tasks=bfs,dfs --sizes=16 --nosteps
+  python experiments/benchmark_sampling.py --tasks=bfs,dfs --sizes=16 --nosteps
 
 Prints one table in Markdown on stdout; progress goes to stderr. Ours is what
 training gets: batches of 32 with random positions, permutations and integer
 pointers. CLRS is `clrs.build_sampler(...).next(32)` alone, or fewer samples at
 a time where that takes long. The two are measured in turns and the fastest turn
-of each counts. A training step is one of `--preset=quick` at size 16. Nothing
-else should run at the same time.
+of each counts. The first batch includes compiling the kernels that no task before
+it had. A training step is one of `--preset=quick` at size 16. Nothing else should
+run at the same time.
 """
 
 import os
@@ -178,8 +179,8 @@ def report(names, sizes):
           f'{min(speedups[size]):,.0f} times.')
   if batch_ms:
     under = sum(x < 1 for x in batch_ms)
-    print(f'\nA batch of {_BATCH_SIZE} at size {_TRAINING_SIZE} takes less than '
-          f'1 ms for {under} of {len(batch_ms)} tasks, and '
+    print(f'\nA batch of {_BATCH_SIZE} at size {_TRAINING_SIZE} takes less '
+          f'than 1 ms for {under} of {len(batch_ms)} tasks, and '
           f'{max(batch_ms):.2f} ms at most'
           + (f'; {max(shares):.2%} of a training step at most.' if shares
              else '.'))

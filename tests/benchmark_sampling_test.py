@@ -1,0 +1,35 @@
+# Copyright 2026 The dear_jax authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of experiments/benchmark_sampling.py, as a program."""
+
+import pathlib
+import subprocess
+import sys
+
+SCRIPT = (pathlib.Path(__file__).resolve().parent.parent / 'experiments'
+          / 'benchmark_sampling.py')
+
+
+def run(*args):
+  return subprocess.run([sys.executable, str(SCRIPT), *args], timeout=300,
+                        capture_output=True, text=True, check=False)
+
+
+def test_one_table():
+  result = run('--tasks=minimum,bfs', '--sizes=4,16', '--seconds=0.01',
+               '--nosteps')
+  assert result.returncode == 0, result.stderr
+  lines = result.stdout.splitlines()
+  table = [line for line in lines if line.startswith('|')]
+  assert len({line.count('|') for line in table}) == 1
+  assert [line.split()[1] for line in table[2:]] == ['minimum', 'bfs']
+  assert sum('geometric mean' in line for line in lines) == 2
+  assert 'of 2 tasks' in lines[-1]
+
+
+def test_a_mistake_is_one_line():
+  result = run('--tasks=bsf')
+  assert result.returncode == 2
+  assert "did you mean 'bfs'" in result.stderr
+  assert result.stderr.count('\n') == 1
+  assert not result.stdout
