@@ -29,6 +29,18 @@ _CHECKSUM = struct.Struct('<Q')
 _WRITTEN = 1 << 32
 
 
+def check_folder(cache_dir: str) -> None:
+  """Makes the folder; a ValueError if it cannot be made or written to."""
+  folder = os.path.expanduser(os.fspath(cache_dir))
+  try:
+    os.makedirs(folder, exist_ok=True)
+    if not os.access(folder, os.W_OK):
+      raise PermissionError('no permission to write')
+  except OSError as e:
+    raise ValueError(f'The data cache {folder} cannot be used '
+                     f'({e.strerror or e}).') from e
+
+
 class SampleCache:
   """Gives samples from disk, and makes and keeps those that are not there."""
 
@@ -54,13 +66,7 @@ class SampleCache:
     self._identity = identity
     self._files: Dict[int, Tuple[str, _Layout]] = {}
     self._warned = False
-    try:
-      os.makedirs(self._folder, exist_ok=True)
-      if not os.access(self._folder, os.W_OK):
-        raise PermissionError('no permission to write')
-    except OSError as e:
-      raise ValueError(f'The data cache {self._folder} cannot be used '
-                       f'({e.strerror or e}).') from e
+    check_folder(self._folder)
 
   def get(self, size: int, samples: np.ndarray) -> clrs.Feedback:
     """The samples of these numbers, as one batch."""

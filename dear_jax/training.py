@@ -26,6 +26,7 @@ from typing import (Any, Callable, Dict, Iterable, Iterator, List, Mapping,
 import clrs
 from dear_jax import checkpoints
 from dear_jax import configs
+from dear_jax import data_cache
 from dear_jax import models
 from dear_jax import prefetch
 from dear_jax import progress
@@ -103,9 +104,15 @@ def train(config: TrainConfig,
 
   Raises:
     checkpoints.RunError: if the folder holds a run and `resume` is false, if
-      it holds none and `resume` is true, or if the settings differ.
+      it holds none and `resume` is true, or if the settings differ; or if
+      the data cache cannot be used.
     FloatingPointError: if the loss is not finite.
   """
+  if config.data_cache:
+    try:
+      data_cache.check_folder(config.data_cache)
+    except ValueError as e:
+      raise checkpoints.RunError(str(e)) from e
   notice = checkpoints.check_folder(
       workdir, dataclasses.asdict(config), versions=_versions(),
       resume=resume, may_change=_RESUMABLE)

@@ -93,6 +93,8 @@ def test_names_of_clrs_work_too(run):
     (['bfs'], "unexpected argument 'bfs'"),
     (['--resume'], '--resume needs the --workdir'),
     (['--resume', '--workdir=nowhere'], 'nowhere is not a run folder'),
+    (['--data_cache=/dev/null/x'], '/dev/null/x cannot be used'),
+    (['--algorithm=heapsort', '--train_lengths=3'], 'at least 4 for heapsort'),
 ])
 def test_a_mistake_is_answered_in_one_line(run, args, message, capfd, tmp_path,
                                            monkeypatch):
