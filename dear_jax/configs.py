@@ -8,6 +8,7 @@ import os
 from typing import Optional, Tuple
 
 from dear_jax import checkpoints
+from dear_jax import models
 from dear_jax import processors
 from dear_jax import samplers
 from dear_jax import solvers
@@ -58,6 +59,7 @@ class TrainConfig:
     encoder_init: 'default' or 'xavier_on_scalars', as in clrs.
     dropout_prob: Dropout rate.
     freeze_processor: Whether to train encoders and decoders only.
+    layout: 'dense', 'sparse' (messages on lists of edges) or 'auto'.
   """
   algorithms: Tuple[str, ...] = ('bfs',)
   processor: str = 'dear_pgn'
@@ -89,6 +91,7 @@ class TrainConfig:
   encoder_init: str = 'xavier_on_scalars'
   dropout_prob: float = 0.0
   freeze_processor: bool = False
+  layout: str = 'auto'
 
   def __post_init__(self):
     algorithms = self.algorithms
@@ -105,6 +108,7 @@ class TrainConfig:
                        f'{", ".join(self.algorithms)}.')
     samplers.check_choice('processor', self.processor, processors.KINDS)
     samplers.check_choice('encoder_init', self.encoder_init, _ENCODER_INITS)
+    samplers.check_choice('layout', self.layout, models.LAYOUTS)
     for name in ('batch_size', 'hidden_size', 'train_steps', 'val_samples',
                  'test_samples', 'eval_every', 'checkpoint_every', 'log_every',
                  'nb_triplet_fts', 'nb_heads'):

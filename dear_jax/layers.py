@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Haiku layers that the processors are made of."""
 
-from typing import Sequence
+import functools
+from typing import Sequence, Tuple
 
 import chex
 import haiku as hk
@@ -10,6 +11,8 @@ import jax
 import jax.numpy as jnp
 
 _Array = chex.Array
+
+_BIG_NUMBER = 1e6  # as CLRS has it
 
 
 class SplitLinear(hk.Module):
@@ -36,10 +39,27 @@ class SplitLinear(hk.Module):
     weights = self._weights(constant_size + inputs.shape[-1], inputs.dtype)
     return inputs @ weights[constant_size:]
 
+  def state_weights(self, constant_size: int, state_size: int, dtype
+                    ) -> _Array:
+    """The weights of `state`, to be multiplied with elsewhere."""
+    return self._weights(constant_size + state_size, dtype)[constant_size:]
+
   def _weights(self, input_size: int, dtype) -> _Array:
     return hk.get_parameter(
         'w', (input_size, self._output_size), dtype,
         init=hk.initializers.TruncatedNormal(stddev=input_size**-0.5))
+
+
+class Linear(hk.Linear):
+  """A linear layer that tells its parameters."""
+
+  def parameters(self, input_size: int, dtype) -> Tuple[_Array, _Array]:
+    """Weights and bias, to be used elsewhere."""
+    weights = hk.get_parameter(
+        'w', (input_size, self.output_size), dtype,
+        init=hk.initializers.TruncatedNormal(stddev=input_size**-0.5))
+    bias = hk.get_parameter('b', (self.output_size,), dtype, init=jnp.zeros)
+    return weights, bias
 
 
 class MessageMLP(hk.Module):
@@ -51,9 +71,79 @@ class MessageMLP(hk.Module):
                     for i, size in enumerate(output_sizes)]
 
   def __call__(self, messages: _Array) -> _Array:
+    # As rows of a matrix: on a CPU the gradients of weights are faster so.
+    rows = jnp.reshape(messages, (-1, messages.shape[-1]))
     for norm, linear in self._layers:
-      messages = linear(jax.nn.relu(norm(messages)))
-    return messages
+      rows = linear(jax.nn.relu(norm(rows)))
+    return jnp.reshape(rows, messages.shape[:-1] + rows.shape[-1:])
+
+
+@jax.custom_vjp
+def masked_max(values: _Array, mask: _Array) -> _Array:
+  """The maximum over the second axis, where the mask allows.
+
+  Args:
+    values: [B, M, N, F].
+    mask: [B, M, N]; where it is false everywhere, the maximum is -1e6 as in
+      CLRS.
+
+  Returns:
+    [B, N, F].
+  """
+  return jnp.max(jnp.where(mask[..., None], values, -_BIG_NUMBER), axis=1)
+
+
+def _masked_max_fwd(values, mask):
+  maxima = masked_max(values, mask)
+  return maxima, (values, mask, maxima)
+
+
+def _masked_max_bwd(residuals, cotangent):
+  """To the greatest value, whole. JAX's own rule counts ties in extra passes.
+
+  Ties do not happen between sums of real numbers, and all of those that tie
+  would get the cotangent.
+  """
+  values, mask, maxima = residuals
+  is_maximum = mask[..., None] & (values == maxima[:, None])
+  return jnp.where(is_maximum, cotangent[:, None], 0), None
+
+
+masked_max.defvjp(_masked_max_fwd, _masked_max_bwd)
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(2,))
+def segment_max(values: _Array, segments: _Array, num_segments: int) -> _Array:
+  """The maxima of rows that belong together.
+
+  Args:
+    values: [E, F].
+    segments: [E], to which of the segments a row belongs, in ascending order;
+      rows of a segment that there is none of are left out.
+    num_segments: How many segments there are; each has at least one row.
+
+  Returns:
+    [num_segments, F].
+  """
+  return jax.ops.segment_max(values, segments, num_segments + 1,
+                             indices_are_sorted=True)[:num_segments]
+
+
+def _segment_max_fwd(values, segments, num_segments):
+  maxima = segment_max(values, segments, num_segments)
+  return maxima, (values, segments, maxima)
+
+
+def _segment_max_bwd(num_segments, residuals, cotangent):
+  """As that of `masked_max`."""
+  del num_segments
+  values, segments, maxima = residuals
+  is_maximum = values == maxima.at[segments].get(mode='clip')
+  spread = cotangent.at[segments].get(mode='fill', fill_value=0)
+  return jnp.where(is_maximum, spread, 0), None
+
+
+segment_max.defvjp(_segment_max_fwd, _segment_max_bwd)
 
 
 def layer_norm(name: str) -> hk.LayerNorm:

@@ -4,7 +4,7 @@
 
 import functools
 import re
-from typing import Dict, Iterable, List, Optional, Tuple, Union
+from typing import Dict, Iterable, List, NamedTuple, Optional, Tuple, Union
 
 import chex
 import clrs
@@ -12,6 +12,7 @@ from clrs._src import baselines
 from clrs._src import decoders
 from clrs._src import losses
 from clrs._src import processors as clrs_processors
+from dear_jax import edge_lists
 from dear_jax import nets
 from dear_jax import processors
 from dear_jax import solvers
@@ -23,6 +24,12 @@ import optax
 
 _Array = chex.Array
 _Metrics = Dict[str, _Array]
+
+
+LAYOUTS = ('auto', 'dense', 'sparse')
+
+# From this share of all pairs on, a list of edges saves nothing any more.
+_DENSE_FROM = 0.75
 
 
 class DEARModel(clrs.models.BaselineModel):
@@ -56,7 +63,8 @@ class DEARModel(clrs.models.BaselineModel):
                jacobian_weight: float = 1e-4,
                eval_iterations: int = 4,
                noise_stddev: float = 0.0,
-               restrict_pointers: Optional[bool] = None):
+               restrict_pointers: Optional[bool] = None,
+               layout: str = 'auto'):
     """Constructs the model; the arguments are those of `BaselineModel`.
 
     What concerns hints is accepted and has no effect.
@@ -89,6 +97,9 @@ class DEARModel(clrs.models.BaselineModel):
         solve, so that there is a fixed point.
       restrict_pointers: Whether to choose pointers among edges and self-loops
         only. None does so on the tasks where the solution always allows it.
+      layout: 'dense' computes messages between all pairs of nodes, 'sparse' on
+        lists of edges, and 'auto' chooses: lists on a single CPU for tasks with
+        a graph and processors that know them, unless most pairs are edges.
     """
     del encode_hints, decode_hints, hint_teacher_forcing, hint_repred_mode
     if use_lstm:
@@ -108,6 +119,10 @@ class DEARModel(clrs.models.BaselineModel):
     self._eval_iterations = eval_iterations
     self._noise_stddev = noise_stddev
     self._restrict_pointers = restrict_pointers
+    check_layout(layout)
+    self._layout = layout
+    self._takes_edge_lists = getattr(processor_factory, 'takes_edge_lists',
+                                     False)
     self._devices = _Devices()
     self.metrics: _Metrics = {}
     super().__init__(
@@ -139,7 +154,7 @@ class DEARModel(clrs.models.BaselineModel):
     self.jitted_grad = jax.jit(self._compute_grad, static_argnums=3)
     self.jitted_feedback = jax.jit(self._feedback, donate_argnums=(0, 3),
                                    static_argnums=4)
-    self.jitted_evaluate = jax.jit(self._evaluate, static_argnums=4)
+    self.jitted_evaluate = jax.jit(self._evaluate, static_argnums=3)
     self.jitted_accum_opt_update = jax.jit(
         baselines.accum_opt_update, donate_argnums=(0, 2),
         static_argnums=(3, 4))
@@ -175,20 +190,21 @@ class DEARModel(clrs.models.BaselineModel):
   def feedback(self, rng_key: _Array, feedback: clrs.Feedback,
                algorithm_index: Optional[int] = None) -> _Array:
     """Takes one optimiser step; returns the loss, regularisers included."""
-    inputs, outputs = self._devices.split(_inputs_and_outputs(feedback))
+    index = self._index(algorithm_index)
+    data = self._data(feedback.features.inputs, feedback.outputs, index)
     self._device_params, self._device_opt_state, self.metrics = (
-        self.jitted_feedback(
-            self._device_params, rng_key, (inputs, outputs),
-            self._device_opt_state, self._index(algorithm_index)))
+        self.jitted_feedback(self._device_params, rng_key, data,
+                             self._device_opt_state, index))
     return self.metrics['loss']
 
   def compute_grad(self, rng_key: _Array, feedback: clrs.Feedback,
                    algorithm_index: Optional[int] = None
                    ) -> Tuple[_Array, hk.Params]:
     """Returns loss and gradients without taking a step."""
-    data = self._devices.split(_inputs_and_outputs(feedback))
+    index = self._index(algorithm_index)
+    data = self._data(feedback.features.inputs, feedback.outputs, index)
     grads, self.metrics = self.jitted_grad(
-        self._device_params, rng_key, data, self._index(algorithm_index))
+        self._device_params, rng_key, data, index)
     return self.metrics['loss'], grads
 
   def update_model_params_accum(self, grads) -> None:
@@ -205,8 +221,8 @@ class DEARModel(clrs.models.BaselineModel):
     del return_hints
     index = self._index(algorithm_index)
     preds, _, hidden = self.jitted_evaluate(
-        self._device_params, rng_key,
-        self._devices.split(_probes(features.inputs)), (), index)
+        self._device_params, rng_key, self._data(features.inputs, (), index),
+        index)
     if return_all_outputs:
       preds = jax.tree_util.tree_map(lambda x: x[None], preds)
     if self.debug:
@@ -217,11 +233,35 @@ class DEARModel(clrs.models.BaselineModel):
                algorithm_index: Optional[int] = None
                ) -> Tuple[Dict[str, clrs.DataPoint], _Metrics]:
     """Predictions, with the task loss and how the solver fared."""
-    inputs, outputs = self._devices.split(_inputs_and_outputs(feedback))
+    index = self._index(algorithm_index)
     preds, metrics, _ = self.jitted_evaluate(
-        self._device_params, rng_key, inputs, outputs,
-        self._index(algorithm_index))
+        self._device_params, rng_key,
+        self._data(feedback.features.inputs, feedback.outputs, index), index)
     return preds, metrics
+
+  def _data(self, inputs: Iterable[clrs.DataPoint],
+            outputs: Iterable[clrs.DataPoint], index: int) -> '_Data':
+    """Puts a batch on the devices."""
+    edge_list = self._edge_list(inputs, index)
+    return self._devices.split(
+        _Data(_probes(inputs), _probes(outputs), edge_list))
+
+  def _edge_list(self, inputs: Iterable[clrs.DataPoint], index: int
+                 ) -> Optional[edge_lists.EdgeList]:
+    """The edges of a batch, if messages are to be computed on them only."""
+    possible = self._takes_edge_lists and nets.takes_edge_lists(
+        self._spec[index])
+    if self._layout == 'sparse' and not possible:
+      raise ValueError("layout='sparse' needs a task with a graph and the "
+                       "processor 'dear_pgn'; 'auto' takes it where it can.")
+    if not possible or self._layout == 'dense' or (
+        self._layout == 'auto' and not self._devices.is_one_cpu):
+      return None
+    edge_list = edge_lists.from_inputs(inputs)
+    batch_size, nb_nodes = next(
+        x.data.shape for x in inputs if x.name == 'pos')
+    most_pairs = len(edge_list.pairs) > _DENSE_FROM * batch_size * nb_nodes**2
+    return None if self._layout == 'auto' and most_pairs else edge_list
 
   def _index(self, algorithm_index: Optional[int]) -> int:
     if algorithm_index is None and len(self._spec) == 1:
@@ -232,12 +272,11 @@ class DEARModel(clrs.models.BaselineModel):
     return algorithm_index
 
   def _loss(self, params, rng_key, data, algorithm_index):
-    inputs, outputs = data
     net_output = self.net_fn.apply(
-        params, rng_key, [inputs], repred=False,
+        params, rng_key, [data.inputs], repred=False,
         algorithm_index=algorithm_index,
-        with_penalty=self._jacobian_weight > 0)
-    task_loss = _task_loss(outputs, net_output.output_preds)
+        with_penalty=self._jacobian_weight > 0, edge_list=data.edge_list)
+    task_loss = _task_loss(data.outputs, net_output.output_preds)
     penalty = net_output.jacobian_penalty
     loss = task_loss + self._jacobian_weight * penalty
     metrics = dict(loss=loss, task_loss=task_loss, jacobian_penalty=penalty,
@@ -282,20 +321,30 @@ class DEARModel(clrs.models.BaselineModel):
     owner = re.search(r'algo_(\d+)_', module)
     return owner is None or int(owner.group(1)) == algorithm_index
 
-  def _evaluate(self, params, rng_key, inputs, outputs, algorithm_index):
+  def _evaluate(self, params, rng_key, data, algorithm_index):
     net_output = self.net_fn.apply(
-        params, rng_key, [inputs], repred=True,
-        algorithm_index=algorithm_index)
+        params, rng_key, [data.inputs], repred=True,
+        algorithm_index=algorithm_index, edge_list=data.edge_list)
     preds = decoders.postprocess(
         self._spec[algorithm_index], net_output.output_preds,
         sinkhorn_temperature=0.1, sinkhorn_steps=50, hard=True)
-    metrics = dict(task_loss=_task_loss(outputs, net_output.output_preds),
+    metrics = dict(task_loss=_task_loss(data.outputs, net_output.output_preds),
                    **_solver_metrics(net_output.solution))
     return preds, metrics, net_output.solution.value
 
 
-def _inputs_and_outputs(feedback: clrs.Feedback):
-  return _probes(feedback.features.inputs), _probes(feedback.outputs)
+class _Data(NamedTuple):
+  """A batch as the compiled programs take it."""
+  inputs: Tuple[clrs.DataPoint, ...]
+  outputs: Tuple[clrs.DataPoint, ...]
+  edge_list: Optional[edge_lists.EdgeList]
+
+
+def check_layout(layout: str) -> None:
+  """Raises a ValueError unless this is the name of a layout."""
+  if layout not in LAYOUTS:
+    raise ValueError(
+        f'layout must be one of {", ".join(LAYOUTS)}, got {layout!r}.')
 
 
 def _probes(probes: Iterable[clrs.DataPoint]) -> Tuple[clrs.DataPoint, ...]:
@@ -334,6 +383,7 @@ class _Devices:
   def __init__(self):
     devices = jax.local_devices()
     self._count = len(devices)
+    self.is_one_cpu = self._count == 1 and devices[0].platform == 'cpu'
     mesh = jax.sharding.Mesh(np.array(devices), ('batch',))
     spec = jax.sharding.PartitionSpec
     self._whole = jax.sharding.NamedSharding(mesh, spec())

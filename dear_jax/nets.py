@@ -10,6 +10,7 @@ import clrs
 from clrs._src import decoders
 from clrs._src import encoders
 from clrs._src import nets as clrs_nets
+from dear_jax import edge_lists
 from dear_jax import processors
 from dear_jax import regularisers
 from dear_jax import solvers
@@ -81,7 +82,8 @@ class EquilibriumNet(clrs_nets.Net):
                *,
                repred: bool,
                algorithm_index: int,
-               with_penalty: bool = False) -> NetOutput:
+               with_penalty: bool = False,
+               edge_list: Optional[edge_lists.EdgeList] = None) -> NetOutput:
     """Processes one batch.
 
     Args:
@@ -89,6 +91,8 @@ class EquilibriumNet(clrs_nets.Net):
       repred: False in training, True in evaluation.
       algorithm_index: Which algorithm the inputs are of; -1 for all.
       with_penalty: Whether to estimate the Jacobian penalty.
+      edge_list: The edges of the graphs, if pairs without one are to be left
+        out; see `takes_edge_lists`.
 
     Returns:
       Predictions and solution of the (last) algorithm.
@@ -108,14 +112,17 @@ class EquilibriumNet(clrs_nets.Net):
           'dear_jax.get_processor_factory; got '
           f'{type(self.processor).__name__}.')
     for index, inputs in zip(algorithm_indices, inputs_list):
-      output = self._process(inputs, index, repred, with_penalty)
+      output = self._process(inputs, index, repred, with_penalty, edge_list)
     return output
 
-  def _process(self, inputs, index: int, repred: bool,
-               with_penalty: bool) -> NetOutput:
+  def _process(self, inputs, index: int, repred: bool, with_penalty: bool,
+               edge_list: Optional[edge_lists.EdgeList]) -> NetOutput:
     spec = self.spec[index]
+    restrict = self._restrict_pointers
+    if restrict is None:
+      restrict = pointers_lie_on_edges(spec)
     node_fts, edge_fts, graph_fts, adj_mat = self._encode(
-        inputs, self.encoders[index])
+        inputs, self.encoders[index], edge_list)
     if not has_graph(spec):
       adj_mat = jnp.ones_like(adj_mat)
 
@@ -129,27 +136,36 @@ class EquilibriumNet(clrs_nets.Net):
           hk.next_rng_key(), node_fts.shape, node_fts.dtype)
     result = self.processor.solve(
         node_fts, edge_fts, graph_fts, adj_mat, jnp.zeros_like(node_fts),
-        noise=noise, solver=solver)
+        noise=noise, solver=solver, edge_list=edge_list)
     hidden = result.solution.value
     if not repred and self._dropout_prob:
       hidden = hk.dropout(hk.next_rng_key(), self._dropout_prob, hidden)
+    states = jnp.concatenate([node_fts, hidden], axis=-1)
 
+    all_pairs = dict(self.decoders[index])
+    output_preds = {}
+    if edge_list is not None:
+      if restrict:
+        output_preds = {
+            name: _decode_on_edges(all_pairs.pop(name), states, edge_fts,
+                                   edge_list)
+            for name in self.decoders[index]
+            if spec[name][1:] == (clrs.Location.NODE, clrs.Type.POINTER)}
+      # What else there is may need any pair of nodes.
+      _, edge_fts, _, _ = self._encode(inputs, self.encoders[index], None)
     edge_embeddings = [edge_fts]
     if result.edges is not None:
       edge_embeddings.append(result.edges)
-    _, output_preds = decoders.decode_fts(
-        decoders=self.decoders[index],
+    output_preds.update(decoders.decode_fts(
+        decoders=all_pairs,
         spec=spec,
-        h_t=jnp.concatenate([node_fts, hidden], axis=-1),
+        h_t=states,
         adj_mat=adj_mat,
         edge_fts=jnp.concatenate(edge_embeddings, axis=-1),
         graph_fts=graph_fts,
         inf_bias=self.processor.inf_bias,
         inf_bias_edge=self.processor.inf_bias_edge,
-        repred=repred)
-    restrict = self._restrict_pointers
-    if restrict is None:
-      restrict = pointers_lie_on_edges(spec)
+        repred=repred)[1])
     penalty = jnp.zeros((), hidden.dtype)
     if with_penalty:
       penalty = regularisers.jacobian_penalty(
@@ -160,11 +176,13 @@ class EquilibriumNet(clrs_nets.Net):
         solution=result.solution,
         jacobian_penalty=penalty)
 
-  def _encode(self, inputs, encs):
+  def _encode(self, inputs, encs, edge_list):
     """Sums the encodings of all inputs into node, edge and graph features."""
     batch_size, nb_nodes = _dimensions(inputs)
     node_fts = jnp.zeros((batch_size, nb_nodes, self.hidden_dim))
-    edge_fts = jnp.zeros((batch_size, nb_nodes, nb_nodes, self.hidden_dim))
+    pairs = ((batch_size, nb_nodes, nb_nodes) if edge_list is None
+             else edge_list.pairs.shape)
+    edge_fts = jnp.zeros(pairs + (self.hidden_dim,))
     graph_fts = jnp.zeros((batch_size, self.hidden_dim))
     adj_mat = jnp.tile(jnp.eye(nb_nodes), (batch_size, 1, 1))
     for probe in inputs:
@@ -172,9 +190,50 @@ class EquilibriumNet(clrs_nets.Net):
       encoder = encs[probe.name]
       adj_mat = encoders.accum_adj_mat(probe, adj_mat)
       node_fts = encoders.accum_node_fts(encoder, probe, node_fts)
+      if edge_list is not None and probe.location == clrs.Location.EDGE:
+        data = jnp.reshape(probe.data, (-1,) + probe.data.shape[3:])
+        probe = clrs.DataPoint(probe.name, probe.location, probe.type_,
+                               data[edge_list.pairs])
       edge_fts = encoders.accum_edge_fts(encoder, probe, edge_fts)
       graph_fts = encoders.accum_graph_fts(encoder, probe, graph_fts)
     return node_fts, edge_fts, graph_fts, adj_mat
+
+
+def _decode_on_edges(layers: Sequence[hk.Linear], states: _Array,
+                     edge_fts: _Array, edge_list: edge_lists.EdgeList
+                     ) -> _Array:
+  """CLRS' decoder of node pointers, for those that lie on edges.
+
+  Args:
+    layers: CLRS' four layers.
+    states: [B, N, F].
+    edge_fts: [E, F].
+    edge_list: The edges.
+
+  Returns:
+    [B, N, N], the logits of every node for each of its neighbours.
+  """
+  batch_size, nb_nodes, _ = states.shape
+  flat = jnp.reshape(states, (batch_size * nb_nodes, -1))
+  of_receiver, of_sender, of_edge, out = layers
+  pick = lambda x, indices: x.at[indices].get(mode='clip')
+  hidden = jnp.maximum(
+      pick(of_receiver(flat), edge_list.receivers),
+      pick(of_sender(flat), edge_list.senders) + of_edge(edge_fts))
+  logits = jnp.squeeze(out(hidden), -1)
+  # Padding has a receiver beyond all nodes, so it falls out of the matrix.
+  places = edge_list.receivers * nb_nodes + edge_list.senders % nb_nodes
+  matrix = jnp.full(batch_size * nb_nodes * nb_nodes, _NO_EDGE, logits.dtype)
+  matrix = matrix.at[places].set(logits, mode='drop')
+  return jnp.reshape(matrix, (batch_size, nb_nodes, nb_nodes))
+
+
+def takes_edge_lists(spec: clrs.Spec) -> bool:
+  """Whether the inputs of a task can be encoded on a list of edges."""
+  return has_graph(spec) and not any(
+      stage == clrs.Stage.INPUT and type_ in (
+          clrs.Type.POINTER, clrs.Type.PERMUTATION_POINTER)
+      for stage, _, type_ in spec.values())
 
 
 def has_graph(spec: clrs.Spec) -> bool:

@@ -15,6 +15,7 @@ from typing import Any, Callable, NamedTuple, Optional, Tuple
 import chex
 import clrs
 from clrs._src import processors as clrs_processors
+from dear_jax import edge_lists
 from dear_jax import implicit
 from dear_jax import layers
 from dear_jax import solvers
@@ -77,7 +78,7 @@ class PGN(clrs_processors.Processor):
     self._out_size = out_size
     self._nb_triplet_fts = nb_triplet_fts
     split = lambda name: layers.SplitLinear(out_size, name=name)
-    linear = lambda name: hk.Linear(out_size, name=name)
+    linear = lambda name: layers.Linear(out_size, name=name)
     self._receiver = split('message_receiver')
     self._sender = split('message_sender')
     self._edge = linear('message_edge')
@@ -100,21 +101,41 @@ class PGN(clrs_processors.Processor):
       self._triplet_out = linear('triplet_out')
 
   def prepare(self, node_fts: _Array, edge_fts: _Array, graph_fts: _Array,
-              adj_mat: _Array) -> _Context:
-    """Everything that a solve can share between its evaluations."""
+              adj_mat: _Array,
+              edge_list: Optional[edge_lists.EdgeList] = None) -> _Context:
+    """Everything that a solve can share between its evaluations.
+
+    Args:
+      node_fts: [B, N, F].
+      edge_fts: [B, N, N, F], or [E, F] if there is an edge list.
+      graph_fts: [B, F].
+      adj_mat: [B, N, N].
+      edge_list: The edges, if messages are to be computed on them only.
+
+    Returns:
+      What `step` and `edges` need.
+    """
     size = self._out_size
     chex.assert_axis_dimension(node_fts, -1, size)  # as everywhere in CLRS
-    # [B, sender, receiver, F]
-    messages = (
-        self._edge(edge_fts)
-        + self._graph(graph_fts)[:, None, None]
-        + self._receiver.constant(node_fts, size)[:, None]
-        + self._sender.constant(node_fts, size)[:, :, None])
+    to_pairs = _to_pairs(node_fts.shape, edge_list)
+    messages = self._edge(edge_fts) + to_pairs(
+        self._receiver.constant(node_fts, size)
+        + self._graph(graph_fts)[:, None],
+        self._sender.constant(node_fts, size))
+    # One product of a matrix with several is faster than several products.
+    dtype = node_fts.dtype
+    of_states = [layer.state_weights(size, size, dtype) for layer in (
+        self._receiver, self._sender, self._update_state, self._gate_state)]
+    of_messages = [layer.parameters(size, dtype) for layer in (
+        self._update_messages, self._gate_messages)]
     context = dict(
+        state_weights=jnp.concatenate(of_states, axis=1),
+        message_weights=jnp.concatenate([w for w, _ in of_messages], axis=1),
         messages=messages,
-        update=self._update_state.constant(node_fts, size),
-        gate=self._gate_state.constant(node_fts, size),
-        is_edge=adj_mat > 0.5)
+        update=self._update_state.constant(node_fts, size) + of_messages[0][1],
+        gate=self._gate_state.constant(node_fts, size) + of_messages[1][1],
+        is_edge=adj_mat > 0.5,
+        edge_list=edge_list)
     if self._nb_triplet_fts:
       on_nodes = [x.constant(node_fts, size) for x in self._triplet_nodes]
       on_edges = [x(edge_fts) for x in self._triplet_edges]
@@ -127,21 +148,25 @@ class PGN(clrs_processors.Processor):
 
   def step(self, hidden: _Array, context: _Context) -> _Array:
     """The next state of the nodes, [B, N, F]."""
-    state = lambda layer: layer.state(hidden, self._out_size)
-    messages = (
-        context['messages']
-        + state(self._receiver)[:, None]
-        + state(self._sender)[:, :, None])
-    messages = self._message_mlp(messages)
-    messages = jnp.where(context['is_edge'][..., None], messages,
-                         -clrs_processors.BIG_NUMBER)
-    messages = jnp.max(messages, axis=1)
+    receiver, sender, update, gate = jnp.split(
+        hidden @ context['state_weights'], 4, axis=-1)
+    edge_list = context['edge_list']
+    to_pairs = _to_pairs(hidden.shape, edge_list)
+    messages = self._message_mlp(
+        context['messages'] + to_pairs(receiver, sender))
+    if edge_list is None:
+      messages = layers.masked_max(messages, context['is_edge'])
+    else:
+      batch_size, nb_nodes, _ = hidden.shape
+      messages = jnp.reshape(
+          layers.segment_max(messages, edge_list.receivers,
+                             batch_size * nb_nodes), hidden.shape)
 
-    update = self._norm(context['update'] + state(self._update_state)
-                        + self._update_messages(messages))
+    to_update, to_gate = jnp.split(
+        messages @ context['message_weights'], 2, axis=-1)
+    update = self._norm(context['update'] + update + to_update)
     gate = jax.nn.sigmoid(self._gate_out(jax.nn.relu(
-        context['gate'] + state(self._gate_state)
-        + self._gate_messages(messages))))
+        context['gate'] + gate + to_gate)))
     return update * gate + hidden * (1 - gate)
 
   def edges(self, hidden: _Array, context: _Context) -> Optional[_Array]:
@@ -171,6 +196,19 @@ class PGN(clrs_processors.Processor):
     return self.step(hidden, context), self.edges(hidden, context)
 
 
+def _to_pairs(shape: Tuple[int, ...],
+              edge_list: Optional[edge_lists.EdgeList]
+              ) -> Callable[[_Array, _Array], _Array]:
+  """How what receivers and senders contribute is added up, pair by pair."""
+  if edge_list is None:  # [B, sender, receiver, F]
+    return lambda receiver, sender: receiver[:, None] + sender[:, :, None]
+  def gather(values, indices):
+    flat = jnp.reshape(values, (shape[0] * shape[1], -1))
+    return flat.at[indices].get(mode='clip')
+  return lambda receiver, sender: (
+      gather(receiver, edge_list.receivers) + gather(sender, edge_list.senders))
+
+
 class ClrsStep:
   """Any processor of CLRS as a step. XLA hoists what does not change."""
 
@@ -180,7 +218,9 @@ class ClrsStep:
     self.inf_bias = processor.inf_bias
     self.inf_bias_edge = processor.inf_bias_edge
 
-  def prepare(self, node_fts, edge_fts, graph_fts, adj_mat) -> _Context:
+  def prepare(self, node_fts, edge_fts, graph_fts, adj_mat,
+              edge_list=None) -> _Context:
+    assert edge_list is None
     return dict(node_fts=node_fts, edge_fts=edge_fts, graph_fts=graph_fts,
                 adj_mat=adj_mat)
 
@@ -242,13 +282,14 @@ class Equilibrium(clrs_processors.Processor):
             adj_mat: _Array, hidden: _Array, *,
             node_mask: Optional[_Array] = None,
             noise: Optional[_Array] = None,
-            solver: Optional[solvers.SolverConfig] = None
+            solver: Optional[solvers.SolverConfig] = None,
+            edge_list: Optional[edge_lists.EdgeList] = None
             ) -> EquilibriumResult:
     """Solves `H = P(H, inputs)` (equation 4 of the paper).
 
     Args:
       node_fts: [B, N, F], encoded inputs.
-      edge_fts: [B, N, N, F].
+      edge_fts: [B, N, N, F], or [E, F] if there is an edge list.
       graph_fts: [B, F].
       adj_mat: [B, N, N], 1 where messages may pass, self-loops included.
       hidden: [B, N, F], where to start; the paper starts from 0.
@@ -257,12 +298,18 @@ class Equilibrium(clrs_processors.Processor):
       noise: [B, N, F], added to what every step returns. It is the same in all
         of them, since a step that changes has no fixed point.
       solver: In place of the processor's own forward solver.
+      edge_list: The edges, to compute messages on them only. It takes the
+        place of the adjacency matrix, so there can be no padding as well. Only
+        factories with `takes_edge_lists` make processors that know it.
 
     Returns:
       The solution, along with the step.
     """
+    if edge_list is not None and node_mask is not None:
+      raise ValueError('An edge list and a node_mask exclude each other.')
     adj_mat = self._adjacency(adj_mat, node_mask)
-    context = self._step.prepare(node_fts, edge_fts, graph_fts, adj_mat)
+    context = self._step.prepare(node_fts, edge_fts, graph_fts, adj_mat,
+                                 edge_list)
     if hk.running_init():
       # One step makes all parameters; there is no need to compile a solver.
       hidden = self._step.step(hidden, context)
@@ -370,6 +417,7 @@ def get_processor_factory(
     return Equilibrium(step, solver=solver, backward=backward,
                        gradient=gradient, connectivity=connectivity)
 
+  factory.takes_edge_lists = name == 'pgn' and not fully_connected
   return factory
 
 

@@ -27,6 +27,7 @@ import clrs
 from dear_jax import checkpoints
 from dear_jax import configs
 from dear_jax import data_cache
+from dear_jax import host_memory
 from dear_jax import models
 from dear_jax import prefetch
 from dear_jax import progress
@@ -120,6 +121,8 @@ def train(config: TrainConfig,
     print(notice, file=sys.stderr)
   print(f'Run folder: {os.fspath(workdir)}; building the model ...',
         file=sys.stderr, flush=True)
+  if jax.default_backend() == 'cpu':
+    host_memory.keep_freed_memory()
   with _StopSignals() as signals, checkpoints.Checkpoints(workdir) as saved:
     trainer = _Trainer(config, os.fspath(workdir), saved, signals)
     return trainer.run(resume, should_stop)
@@ -153,7 +156,7 @@ class _Trainer:
         dropout_prob=config.dropout_prob,
         freeze_processor=config.freeze_processor,
         jacobian_weight=config.jacobian_weight,
-        noise_stddev=config.noise_stddev)
+        noise_stddev=config.noise_stddev, layout=config.layout)
     self._model.init([example.features for example in examples], config.seed)
     self._best = checkpoints.Best(params=self._model.params)
     self._seconds_before = 0.0

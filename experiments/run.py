@@ -84,6 +84,9 @@ SETTINGS = (
     ('dropout_prob', 'float', '0.0', 'dropout rate'),
     ('freeze_processor', 'boolean', 'False',
      'train the encoders and decoders only'),
+    ('layout', 'string', 'auto',
+     'messages between all pairs of nodes (dense), on edges only (sparse), or '
+     'what is faster (auto)'),
 )
 
 for _name, _kind, _default, _meaning in SETTINGS:

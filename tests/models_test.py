@@ -11,6 +11,7 @@ import sys
 
 import clrs
 import dear_jax
+from dear_jax import models
 from dear_jax import samplers
 import jax
 import jax.numpy as jnp
@@ -206,10 +207,10 @@ def test_lowers_for_accelerators(platform):
 
   train = export(
       functools.partial(model._feedback, algorithm_index=0),  # pylint:disable=protected-access
-      params, KEY, (inputs, outputs), opt_state)
+      params, KEY, models._Data(inputs, outputs, None), opt_state)  # pylint:disable=protected-access
   predict = export(
       functools.partial(model._evaluate, algorithm_index=0),  # pylint:disable=protected-access
-      params, KEY, inputs, outputs)
+      params, KEY, models._Data(inputs, outputs, None))  # pylint:disable=protected-access
   for exported in (train, predict):
     assert exported.platforms == (platform,)
     assert 'while' in exported.mlir_module()

@@ -1,0 +1,406 @@
+# Copyright 2026 The dear_jax authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Measures training steps, inference, compilation and memory.
+
+Examples:
+
+  # everything, on BFS
+  python experiments/benchmark.py
+
+  # a first look in under two minutes
+  python experiments/benchmark.py --task=insertion_sort --quick
+
+Times are medians of rounds in which all measurements take turns, and are also
+given in units U: the time, in the same rounds, of the two edge matrix products
+of one dense message-passing step, [batch * n * n, 128] x [128, 128] twice. So
+the noise of a machine mostly cancels. Nothing else should run at the same time.
+The network is untrained, and solves take as many evaluations as the table says.
+
+CLRS is `clrs.models.BaselineModel` with the same step as its processor,
+unrolled for as many steps as the algorithm takes.
+
+Prints tables in Markdown on stdout and writes the same numbers, and all single
+measurements, to --out. Progress goes to stderr.
+"""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+from absl import app
+from absl import flags
+from absl import logging
+
+import cli
+
+_TASK = flags.DEFINE_string('task', 'bfs', 'task to measure on')
+_PROCESSOR = flags.DEFINE_string('processor', 'dear_pgn', 'kind of processor')
+_LAYOUT = flags.DEFINE_string('layout', 'auto', 'auto, dense or sparse')
+_QUICK = flags.DEFINE_boolean(
+    'quick', False, 'fewer sizes and rounds; no unrolled gradient, no memory, no cold start')
+_OUT = flags.DEFINE_string('out', 'benchmark.json', 'file for the numbers')
+_FIRST_STEP = flags.DEFINE_boolean(
+    'first_step', False, 'only print how long the first training step takes, '
+    'from the start of the program; the benchmark calls itself with this')
+
+_BATCH_SIZE = 32
+_TRAINING_SIZE = 16
+_WIDTH = 128
+_ITERATIONS = 10
+# Larger dense batches would need more memory than a laptop has.
+_MOST_PAIRS = 32 * 128 * 128
+
+
+class Measurements:
+  """Named functions that are timed in turns."""
+
+  def __init__(self):
+    self._cases = {}
+    self.seconds = {}
+
+  def add(self, name, run, divisor=1):
+    """Adds a function; it has to wait for its result."""
+    progress(f'compiling: {name}')
+    run()
+    self._cases[name] = run, divisor
+
+  def run(self, rounds, seconds):
+    """Times all of them in turns, for so many rounds or seconds."""
+    start = time.perf_counter()
+    for i in range(rounds):
+      progress(f'measuring: round {i + 1} of at most {rounds}')
+      for name, (run, divisor) in self._cases.items():
+        before = time.perf_counter()
+        run()
+        self.seconds.setdefault(name, []).append(
+            (time.perf_counter() - before) / divisor)
+      if i >= 2 and time.perf_counter() - start > seconds:
+        break
+    self._cases = {}
+
+  def median(self, name):
+    return statistics.median(self.seconds[name])
+
+
+def progress(message):
+  """One line on stderr that is overwritten by the next, on a terminal."""
+  if sys.stderr.isatty():
+    print(f'\r\x1b[K{message}', end='', file=sys.stderr, flush=True)
+  elif message:
+    print(message, file=sys.stderr, flush=True)
+
+
+def print_table(head, rows):
+  print('| ' + ' | '.join(head) + ' |')
+  print('|' + '---|' * len(head))
+  for row in rows:
+    print('| ' + ' | '.join(row) + ' |')
+  print(flush=True)
+
+
+def unit(batch_size, size):
+  """The two edge matrix products of one dense message-passing step."""
+  import jax  # pylint: disable=g-import-not-at-top
+  keys = jax.random.split(jax.random.PRNGKey(0), 3)
+  messages = jax.random.normal(keys[0], (batch_size * size * size, _WIDTH))
+  first, second = (jax.random.normal(key, (_WIDTH, _WIDTH)) for key in keys[1:])
+  products = jax.jit(lambda x, v, w: (x @ v, x @ w))
+  return lambda: jax.block_until_ready(products(messages, first, second))
+
+
+def sampler_of(size, batch_size):
+  import dear_jax  # pylint: disable=g-import-not-at-top
+  return dear_jax.make_sampler(_TASK.value, size=size, batch_size=batch_size,
+                               seed=0, split='train')
+
+
+def model_of(sampler, gradient='implicit', max_iter=40):
+  """A model with the settings of the paper, and a batch."""
+  # pylint: disable=g-import-not-at-top
+  import dear_jax
+  from dear_jax import configs
+  import dataclasses
+  config = dataclasses.replace(
+      configs.TrainConfig(), processor=_PROCESSOR.value, gradient=gradient,
+      max_iter=max_iter)
+  batch = sampler.batch(0)
+  model = dear_jax.DEARModel(
+      sampler.spec, batch, config.processor_factory(), hidden_dim=_WIDTH,
+      encoder_init=config.encoder_init, learning_rate=config.learning_rate,
+      grad_clip_max_norm=config.grad_clip_max_norm, layout=_LAYOUT.value)
+  model.init(batch.features, 0)
+  return model, batch
+
+
+def measure_iterations(results):
+  """One iteration of the solver, and what of it is bookkeeping."""
+  # pylint: disable=g-import-not-at-top
+  from dear_jax import processors
+  from dear_jax import solvers
+  import haiku as hk
+  import jax
+  import jax.numpy as jnp
+  shape = (_BATCH_SIZE, _TRAINING_SIZE)
+  keys = jax.random.split(jax.random.PRNGKey(0), 5)
+  features = (jax.random.normal(keys[0], shape + (_WIDTH,)),
+              jax.random.normal(keys[1], shape + (_TRAINING_SIZE, _WIDTH)),
+              jax.random.normal(keys[2], (_BATCH_SIZE, _WIDTH)),
+              jnp.ones(shape + (_TRAINING_SIZE,)))
+  hidden = jax.random.normal(keys[3], shape + (_WIDTH,))
+  make = lambda name: hk.without_apply_rng(hk.transform(
+      lambda *args: getattr(processors.PGN(_WIDTH), name)(*args)))
+  params = make('__call__').init(keys[4], *features, hidden)
+  context = jax.jit(make('prepare').apply)(params, *features)
+  step = make('step').apply
+  fun = lambda hidden, params, context: step(params, hidden, context)
+  measurements = Measurements()
+  unit_name = 'U'
+  measurements.add(unit_name, unit(*shape))
+  loop = jax.jit(lambda *args: jax.lax.fori_loop(
+      0, _ITERATIONS, lambda _, hidden: fun(hidden, *args[1:]), args[0]))
+  measurements.add('step alone', lambda: jax.block_until_ready(
+      loop(hidden, params, context)), _ITERATIONS)
+  for method in solvers.METHODS:
+    config = solvers.SolverConfig(method=method, tol=1e-9,
+                                  max_iter=_ITERATIONS)
+    solve = jax.jit(lambda *args, config=config: solvers.solve(
+        fun, *args, config=config))
+    measurements.add(method, lambda solve=solve: jax.block_until_ready(
+        solve(hidden, params, context)), _ITERATIONS)
+  measurements.run(20, 10)
+  alone = measurements.median('step alone')
+  rows = []
+  for name in ('step alone',) + solvers.METHODS:
+    seconds = measurements.median(name)
+    rows.append((name, seconds, seconds / measurements.median(unit_name),
+                 1 - alone / seconds if name != 'step alone' else None))
+  results['iterations'] = [
+      dict(solver=name, seconds=seconds, units=units, bookkeeping=share)
+      for name, seconds, units, share in rows]
+  results['measurements']['iterations'] = measurements.seconds
+  print(f'One iteration, dense, batch {_BATCH_SIZE}, size {_TRAINING_SIZE}:\n')
+  print_table(['', 'ms', 'U', 'bookkeeping'], [
+      [name, f'{1e3 * seconds:.2f}', f'{units:.2f}',
+       '' if share is None else f'{share:.0%}']
+      for name, seconds, units, share in rows])
+
+
+def measure_training(results, rounds):
+  """Training steps with the three gradients."""
+  import jax  # pylint: disable=g-import-not-at-top
+  sampler = sampler_of(_TRAINING_SIZE, _BATCH_SIZE)
+  measurements = Measurements()
+  measurements.add('U', unit(_BATCH_SIZE, _TRAINING_SIZE))
+  solver = {}
+  memory = {}
+  gradients = ('one_step', 'implicit')
+  if not _QUICK.value:
+    gradients += ('unrolled',)
+  for gradient in gradients:
+    model, batch = model_of(sampler, gradient)
+    params, opt_state = model.params, model.opt_state
+    def run(model=model, batch=batch, params=params, opt_state=opt_state,
+            gradient=gradient):
+      # The same step every time, so that solves stay as they are.
+      model.params, model.opt_state = params, opt_state
+      model.feedback(jax.random.PRNGKey(0), batch)
+      solver[gradient] = jax.device_get(model.metrics)
+    measurements.add(gradient, run)
+  for gradient in gradients[1:]:
+    for max_iter in (10, 160) if not _QUICK.value else ():
+      progress(f'memory: {gradient} with max_iter={max_iter}')
+      memory[f'{gradient} {max_iter}'] = scratch_memory(
+          *model_of(sampler, gradient, max_iter))
+  measurements.run(rounds, 60)
+  rows = []
+  for gradient, metrics in solver.items():
+    mean, most = (float(metrics[f'solver_steps_{x}']) for x in ('mean', 'max'))
+    seconds = measurements.median(gradient)
+    rows.append(dict(
+        gradient=gradient, seconds=seconds,
+        units=seconds / measurements.median('U'), evaluations_mean=mean,
+        evaluations_max=most, waste=most / mean,
+        memory={x: memory.get(f'{gradient} {x}') for x in (10, 160)}))
+  results['training'] = rows
+  results['measurements']['training'] = measurements.seconds
+  megabytes = lambda x: '' if x is None else f'{x / 2**20:,.0f}'
+  print(f'Training step of {_TASK.value}, batch {_BATCH_SIZE}, size '
+        f'{_TRAINING_SIZE}. Evaluations are the mean over instances and what '
+        'the batch pays; memory is the scratch space in MiB:\n')
+  print_table(
+      ['gradient', 'ms', 'U', 'evaluations', 'paid / needed',
+       'memory, max_iter 10', 'max_iter 160'],
+      [[row['gradient'], f'{1e3 * row["seconds"]:.0f}', f'{row["units"]:.1f}',
+        f'{row["evaluations_mean"]:.1f} / {row["evaluations_max"]:.0f}',
+        f'{row["waste"]:.2f}', megabytes(row['memory'][10]),
+        megabytes(row['memory'][160])] for row in rows])
+
+
+def scratch_memory(model, batch):
+  """Bytes of scratch space of a training step, as the compiler plans it."""
+  import jax  # pylint: disable=g-import-not-at-top
+  data = model._data(batch.features.inputs, batch.outputs, 0)  # pylint: disable=protected-access
+  compiled = model.jitted_feedback.lower(
+      model.params, jax.random.PRNGKey(0), data, model.opt_state, 0).compile()
+  return compiled.memory_analysis().temp_size_in_bytes
+
+
+def measure_inference(results, sizes, rounds):
+  """Predictions, next to those of CLRS' recurrent model."""
+  import jax  # pylint: disable=g-import-not-at-top
+  measurements = Measurements()
+  rows = []
+  for size in sizes:
+    for batch_size in (1, _BATCH_SIZE):
+      if batch_size * size * size > _MOST_PAIRS:
+        continue
+      name = f'size {size}, batch {batch_size}'
+      sampler = sampler_of(size, batch_size)
+      model, batch = model_of(sampler)
+      key = jax.random.PRNGKey(0)
+      _, metrics = model.evaluate(key, batch)
+      measurements.add(f'U {name}', unit(batch_size, size))
+      measurements.add(name, lambda model=model, batch=batch: (
+          jax.block_until_ready(model.predict(key, batch.features))))
+      row = dict(size=size, batch_size=batch_size, name=name,
+                 evaluations=float(metrics['solver_steps_mean']))
+      recurrent = recurrent_model(size, batch_size)
+      if recurrent is not None:
+        predict, row['steps'] = recurrent
+        measurements.add(f'CLRS {name}', predict)
+      rows.append(row)
+  measurements.run(rounds, 120)
+  for row in rows:
+    name, samples = row['name'], row['batch_size']
+    row['seconds'] = measurements.median(name) / samples
+    row['units'] = (measurements.median(name)
+                    / measurements.median(f'U {name}'))
+    if 'steps' in row:
+      row['clrs_seconds'] = measurements.median(f'CLRS {name}') / samples
+  results['inference'] = rows
+  results['measurements']['inference'] = measurements.seconds
+  print(f'Inference of {_TASK.value}; times are those of a sample:\n')
+  print_table(
+      ['size', 'batch', 'ms', 'U', 'evaluations', 'CLRS ms', 'CLRS steps',
+       'times faster'],
+      [[str(row['size']), str(row['batch_size']), f'{1e3 * row["seconds"]:.1f}',
+        f'{row["units"]:.1f}', f'{row["evaluations"]:.1f}'] + (
+            [f'{1e3 * row["clrs_seconds"]:.1f}', str(row['steps']),
+             f'{row["clrs_seconds"] / row["seconds"]:.1f}']
+            if 'steps' in row else ['', '', '']) for row in rows])
+
+
+def recurrent_model(size, batch_size):
+  """CLRS' model with the same step: a prediction, and its steps."""
+  # pylint: disable=g-import-not-at-top
+  import clrs
+  from dear_jax import processors
+  from dear_jax import tasks
+  import jax
+  if (_TASK.value not in clrs.SPECS or _PROCESSOR.value != 'dear_pgn'
+      or batch_size * size > _BATCH_SIZE * 64):
+    return None
+  options = ({'p': tasks.EDGE_PROBABILITIES}
+             if 'adj' in clrs.SPECS[_TASK.value] else {})
+  sampler, spec = clrs.build_sampler(
+      _TASK.value, num_samples=-1, seed=0, length=size, track_max_steps=False,
+      **options)
+  batch = sampler.next(batch_size)
+  spec, iterator = clrs.process_permutations(spec, iter([batch]), True)
+  batch = next(iterator)
+  model = clrs.models.BaselineModel(
+      spec, batch, processors.PGN, hidden_dim=_WIDTH, decode_hints=False,
+      encoder_init='xavier_on_scalars')
+  model.init(batch.features, 0)
+  steps = max(1, batch.features.hints[0].data.shape[0] - 1)
+  return (lambda: jax.block_until_ready(
+      model.predict(jax.random.PRNGKey(0), batch.features)[0]), steps)
+
+
+def measure_start(results):
+  """The first training step, from the start of a program."""
+  seconds = []
+  with tempfile.TemporaryDirectory() as folder:
+    for what in ('cold', 'with cache'):
+      progress(f'first training step, {what}')
+      output = subprocess.run(
+          [sys.executable, os.path.abspath(__file__), '--first_step',
+           f'--task={_TASK.value}', f'--processor={_PROCESSOR.value}',
+           f'--layout={_LAYOUT.value}'],
+          env={**os.environ, 'JAX_COMPILATION_CACHE_DIR': folder,
+               'JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS': '0.5',
+               'NUMBA_CACHE_DIR': folder},
+          check=True, stdout=subprocess.PIPE, text=True).stdout
+      seconds.append(json.loads(output.splitlines()[-1]))
+  results['start'] = dict(zip(('cold', 'cached'), seconds))
+  print('First training step, in seconds from the start of the program:\n')
+  print_table(['', 'import', 'build', 'first step', 'in all'], [
+      [what, *(f'{x[part]:.1f}' for part in ('import', 'build', 'step')),
+       f'{sum(x.values()):.1f}']
+      for what, x in zip(('cold', 'with the compilation cache'), seconds)])
+
+
+def first_step():
+  """Takes one training step and prints how long that took."""
+  start = time.perf_counter()
+  with cli.silence():
+    import dear_jax  # pylint: disable=g-import-not-at-top,unused-import
+    from dear_jax import training  # pylint: disable=g-import-not-at-top
+    import jax  # pylint: disable=g-import-not-at-top
+  training.enable_compilation_cache()
+  imported = time.perf_counter()
+  model, batch = model_of(sampler_of(_TRAINING_SIZE, _BATCH_SIZE))
+  built = time.perf_counter()
+  jax.block_until_ready(model.feedback(jax.random.PRNGKey(0), batch))
+  done = time.perf_counter()
+  print(json.dumps({'import': imported - start, 'build': built - imported,
+                    'step': done - built}))
+
+
+def main(unused_argv):
+  logging.set_verbosity(logging.ERROR)
+  if _FIRST_STEP.value:
+    first_step()
+    return
+  with cli.silence():
+    # pylint: disable=g-import-not-at-top
+    import dear_jax
+    from dear_jax import host_memory
+    from dear_jax import models
+    from dear_jax import processors
+    from dear_jax import samplers
+    from dear_jax import training
+    import jax
+  try:
+    samplers.check_choice('task', _TASK.value, samplers.task_names())
+    samplers.check_choice('processor', _PROCESSOR.value, processors.KINDS)
+    samplers.check_choice('layout', _LAYOUT.value, models.LAYOUTS)
+  except ValueError as e:
+    cli.fail(str(e))
+  host_memory.keep_freed_memory()
+  training.enable_compilation_cache()
+  results = {
+      'task': _TASK.value, 'processor': _PROCESSOR.value,
+      'layout': _LAYOUT.value,
+      'versions': {'dear_jax': dear_jax.__version__, 'jax': jax.__version__},
+      'device': jax.devices()[0].device_kind, 'cores': os.cpu_count(),
+      'measurements': {}}
+  rounds = 4 if _QUICK.value else 15
+  measure_iterations(results)
+  measure_training(results, rounds)
+  measure_inference(
+      results, (16, 64) if _QUICK.value else (16, 64, 128, 256), rounds)
+  if not _QUICK.value:
+    measure_start(results)
+  progress('')
+  with open(_OUT.value, 'w', encoding='utf-8') as file:
+    json.dump(results, file, indent=1)
+  print(f'All numbers are in {_OUT.value}.', file=sys.stderr)
+
+
+if __name__ == '__main__':
+  app.run(main, flags_parser=cli.parse_flags)

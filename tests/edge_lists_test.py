@@ -1,0 +1,139 @@
+# Copyright 2026 The dear_jax authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of lists of edges, and of what is computed on them."""
+
+import clrs
+import dear_jax
+from dear_jax import edge_lists
+from dear_jax import layers
+from dear_jax import models
+from dear_jax import nets
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from tests import feedbacks
+
+
+def make(task, size=6, batch_size=4):
+  sampler = dear_jax.make_sampler(task, size=size, batch_size=batch_size,
+                                  seed=0, split='train')
+  return sampler.spec, sampler.batch(0)
+
+
+@pytest.mark.parametrize('task', ['bfs', 'dfs'])
+def test_lists_the_pairs_that_clrs_connects(task):
+  _, batch = make(task)
+  adj = feedbacks.arrays(batch)['adj']
+  connected = (adj + adj.transpose(0, 2, 1) + np.eye(6)) > 0
+  edges = edge_lists.from_inputs(batch.features.inputs)
+  real = edges.receivers < 24
+  assert real.sum() == connected.sum() and (np.diff(edges.receivers) >= 0).all()
+  listed = np.zeros_like(connected)
+  listed[edges.senders[real] // 6, edges.senders[real] % 6,
+         edges.receivers[real] % 6] = True
+  np.testing.assert_array_equal(listed, connected)
+  np.testing.assert_array_equal(edges.senders[real] // 6,
+                                edges.receivers[real] // 6)
+  np.testing.assert_array_equal(np.flatnonzero(connected),
+                                np.sort(edges.pairs[real]))
+  assert {x.dtype for x in edges} == {np.dtype(np.int32)}
+
+
+def test_lengths_are_few_and_waste_little():
+  lengths = [edge_lists.padded_length(n) for n in range(1, 5000)]
+  assert all(n <= length < 1.5 * n + 2
+             for n, length in enumerate(lengths, start=1))
+  assert len(set(lengths)) < 26
+  assert lengths == sorted(lengths)
+
+
+def test_maxima_and_their_gradients():
+  rng = np.random.RandomState(0)
+  mask = rng.rand(2, 5, 4) < 0.5
+  mask[:, 0] = True
+  values = jnp.asarray(rng.randn(2, 5, 4, 3), jnp.float32)
+  weights = jnp.asarray(rng.randn(2, 4, 3), jnp.float32)
+  graph, receiver, sender = np.nonzero(mask.transpose(0, 2, 1))
+  segments = jnp.asarray(np.append(graph * 4 + receiver, 8))  # one too many
+  def plain(values):
+    return jnp.max(jnp.where(mask[..., None], values, -1e6), axis=1)
+  def dense(values):
+    return layers.masked_max(values, mask)
+  def sparse(values):
+    rows = values[graph, sender, receiver]
+    rows = jnp.concatenate([rows, jnp.full((1, 3), 9.0)])
+    return layers.segment_max(rows, segments, 8).reshape(2, 4, 3)
+  for fun in (dense, sparse):
+    np.testing.assert_array_equal(fun(values), plain(values))
+    loss = lambda x, fun=fun: jnp.sum(jnp.sin(fun(x)) * weights)
+    expected = lambda x: jnp.sum(jnp.sin(plain(x)) * weights)
+    np.testing.assert_allclose(jax.grad(loss)(values),
+                               jax.grad(expected)(values), atol=1e-6)
+    # And once more, as the Jacobian penalty does.
+    twice = jax.grad(lambda x, f=loss: jnp.sum(jax.grad(f)(x)**2))
+    of_plain = jax.grad(lambda x: jnp.sum(jax.grad(expected)(x)**2))
+    np.testing.assert_allclose(twice(values), of_plain(values), atol=1e-5)
+
+
+# Pointers on edges, pointers to all nodes on directed edges, pointers of edges.
+@pytest.mark.parametrize('task', [
+    'bellman_ford', 'strongly_connected_components', 'floyd_warshall'])
+def test_layouts_agree(task):
+  spec, batch = make(task)
+  key = jax.random.PRNGKey(0)
+  # No tolerance is asked for: one layout might just meet what the other misses.
+  factory = dear_jax.get_processor_factory(
+      'dear_pgn', gradient='unrolled', solver=dear_jax.SolverConfig(
+          method='picard', max_iter=3, select='last'))
+  results = []
+  for layout in ('dense', 'sparse'):
+    model = dear_jax.DEARModel(spec, batch, factory, hidden_dim=8,
+                               eval_iterations=1, layout=layout)
+    model.init(batch.features, 0)
+    assert (model._data(batch.features.inputs, (), 0).edge_list is None) == (
+        layout == 'dense')
+    loss, grads = model.compute_grad(key, batch)
+    preds, metrics = model.evaluate(key, batch)
+    results.append(((loss, grads, dict(model.metrics), metrics), preds))
+  close = lambda x, y: np.testing.assert_allclose(x, y, atol=1e-5, rtol=1e-5)
+  jax.tree_util.tree_map(close, *[numbers for numbers, _ in results])
+  (_, dense), (_, sparse) = results
+  for name in dense:
+    np.testing.assert_array_equal(dense[name].data, sparse[name].data)
+
+
+def chosen(task, size=16, processor='dear_pgn', **options):
+  spec, batch = make(task, size, batch_size=8)
+  model = dear_jax.DEARModel(
+      spec, batch, dear_jax.get_processor_factory(processor, **options),
+      hidden_dim=8)
+  model._devices.is_one_cpu = True  # also where tests have several
+  data = model._data(batch.features.inputs, (), 0)
+  return 'dense' if data.edge_list is None else 'sparse'
+
+
+def test_auto_chooses_what_is_faster(monkeypatch):
+  assert chosen('bfs') == 'sparse'
+  assert chosen('minimum') == 'dense'
+  assert chosen('bfs', processor='dear_triplet_mpnn') == 'dense'
+  assert chosen('bfs', processor='dear_gat') == 'dense'
+  assert chosen('bfs', fully_connected=True) == 'dense'
+  monkeypatch.setattr(models, '_DENSE_FROM', 0.1)
+  assert chosen('bfs') == 'dense'
+
+
+def test_wrong_layouts_are_named():
+  spec, batch = make('minimum')
+  factory = dear_jax.get_processor_factory('dear_pgn')
+  with pytest.raises(ValueError, match="auto, dense, sparse, got 'thin'"):
+    dear_jax.DEARModel(spec, batch, factory, layout='thin')
+  model = dear_jax.DEARModel(spec, batch, factory, layout='sparse')
+  with pytest.raises(ValueError, match="layout='sparse' needs a task with a"):
+    model.predict(jax.random.PRNGKey(0), batch.features)
+
+
+def test_a_list_needs_no_pointers_among_the_inputs():
+  assert nets.takes_edge_lists(clrs.SPECS['bfs'])
+  assert not nets.takes_edge_lists(clrs.SPECS['insertion_sort'])
