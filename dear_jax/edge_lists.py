@@ -3,9 +3,9 @@
 """Graphs as lists of their edges.
 
 Most pairs of nodes are not connected: in the paper's undirected graphs two
-thirds of them. A list holds the edges of a whole batch, whose nodes are numbered
-through; it is made on the host and padded to one of few lengths, since every
-length is compiled for.
+thirds of them. A list holds the edges of a whole batch, whose nodes are
+numbered through; it is made on the host and padded to one of few lengths, since
+every length is compiled for.
 """
 
 from typing import Iterable, NamedTuple

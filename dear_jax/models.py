@@ -28,8 +28,10 @@ _Metrics = Dict[str, _Array]
 
 LAYOUTS = ('auto', 'dense', 'sparse')
 
-# From this share of all pairs on, a list of edges saves nothing any more.
+# From this share of all pairs on, a list of edges saves nothing any more; nor
+# does it with few pairs, and other lists mean other programs.
 _DENSE_FROM = 0.75
+_SPARSE_FROM_PAIRS = 2048
 
 
 class DEARModel(clrs.models.BaselineModel):
@@ -99,7 +101,8 @@ class DEARModel(clrs.models.BaselineModel):
         only. None does so on the tasks where the solution always allows it.
       layout: 'dense' computes messages between all pairs of nodes, 'sparse' on
         lists of edges, and 'auto' chooses: lists on a single CPU for tasks with
-        a graph and processors that know them, unless most pairs are edges.
+        a graph and processors that know them, unless most pairs are edges or
+        there are few pairs. Lists of other lengths are compiled for anew.
     """
     del encode_hints, decode_hints, hint_teacher_forcing, hint_repred_mode
     if use_lstm:
@@ -257,11 +260,16 @@ class DEARModel(clrs.models.BaselineModel):
     if not possible or self._layout == 'dense' or (
         self._layout == 'auto' and not self._devices.is_one_cpu):
       return None
-    edge_list = edge_lists.from_inputs(inputs)
     batch_size, nb_nodes = next(
         x.data.shape for x in inputs if x.name == 'pos')
-    most_pairs = len(edge_list.pairs) > _DENSE_FROM * batch_size * nb_nodes**2
-    return None if self._layout == 'auto' and most_pairs else edge_list
+    nb_pairs = batch_size * nb_nodes**2
+    if self._layout == 'auto' and nb_pairs < _SPARSE_FROM_PAIRS:
+      return None
+    edge_list = edge_lists.from_inputs(inputs)
+    if (self._layout == 'auto'
+        and len(edge_list.pairs) > _DENSE_FROM * nb_pairs):
+      return None
+    return edge_list
 
   def _index(self, algorithm_index: Optional[int]) -> int:
     if algorithm_index is None and len(self._spec) == 1:

@@ -41,7 +41,8 @@ _TASK = flags.DEFINE_string('task', 'bfs', 'task to measure on')
 _PROCESSOR = flags.DEFINE_string('processor', 'dear_pgn', 'kind of processor')
 _LAYOUT = flags.DEFINE_string('layout', 'auto', 'auto, dense or sparse')
 _QUICK = flags.DEFINE_boolean(
-    'quick', False, 'fewer sizes and rounds; no unrolled gradient, no memory, no cold start')
+    'quick', False, 'fewer sizes and rounds; no unrolled gradient, no memory, '
+    'no cold start')
 _OUT = flags.DEFINE_string('out', 'benchmark.json', 'file for the numbers')
 _FIRST_STEP = flags.DEFINE_boolean(
     'first_step', False, 'only print how long the first training step takes, '
@@ -243,7 +244,8 @@ def measure_training(results, rounds):
 def scratch_memory(model, batch):
   """Bytes of scratch space of a training step, as the compiler plans it."""
   import jax  # pylint: disable=g-import-not-at-top
-  data = model._data(batch.features.inputs, batch.outputs, 0)  # pylint: disable=protected-access
+  # pylint: disable-next=protected-access
+  data = model._data(batch.features.inputs, batch.outputs, 0)
   compiled = model.jitted_feedback.lower(
       model.params, jax.random.PRNGKey(0), data, model.opt_state, 0).compile()
   return compiled.memory_analysis().temp_size_in_bytes

@@ -14,9 +14,9 @@ Prints one table in Markdown on stdout; progress goes to stderr. Ours is what
 training gets: batches of 32 with random positions, permutations and integer
 pointers. CLRS is `clrs.build_sampler(...).next(32)` alone, or fewer samples at
 a time where that takes long. The two are measured in turns and the fastest turn
-of each counts. The first batch includes compiling the kernels that no task before
-it had. A training step is one of `--preset=quick` at size 16. Nothing else should
-run at the same time.
+of each counts. The first batch includes compiling the kernels that no task
+before it had. A training step is one of `--preset=quick` at size 16. Nothing
+else should run at the same time.
 """
 
 import os

@@ -117,6 +117,7 @@ def chosen(task, size=16, processor='dear_pgn', **options):
 def test_auto_chooses_what_is_faster(monkeypatch):
   assert chosen('bfs') == 'sparse'
   assert chosen('minimum') == 'dense'
+  assert chosen('bfs', size=15) == 'dense'  # few pairs
   assert chosen('bfs', processor='dear_triplet_mpnn') == 'dense'
   assert chosen('bfs', processor='dear_gat') == 'dense'
   assert chosen('bfs', fully_connected=True) == 'dense'
