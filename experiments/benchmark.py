@@ -65,7 +65,7 @@ class Measurements:
 
   def add(self, name, run, divisor=1):
     """Adds a function; it has to wait for its result."""
-    progress(f'compiling: {name}')
+    cli.progress(f'compiling: {name}')
     run()
     self._cases[name] = run, divisor
 
@@ -73,7 +73,7 @@ class Measurements:
     """Times all of them in turns, for so many rounds or seconds."""
     start = time.perf_counter()
     for i in range(rounds):
-      progress(f'measuring: round {i + 1} of at most {rounds}')
+      cli.progress(f'measuring: round {i + 1} of at most {rounds}')
       for name, (run, divisor) in self._cases.items():
         before = time.perf_counter()
         run()
@@ -85,22 +85,6 @@ class Measurements:
 
   def median(self, name):
     return statistics.median(self.seconds[name])
-
-
-def progress(message):
-  """One line on stderr that is overwritten by the next, on a terminal."""
-  if sys.stderr.isatty():
-    print(f'\r\x1b[K{message}', end='', file=sys.stderr, flush=True)
-  elif message:
-    print(message, file=sys.stderr, flush=True)
-
-
-def print_table(head, rows):
-  print('| ' + ' | '.join(head) + ' |')
-  print('|' + '---|' * len(head))
-  for row in rows:
-    print('| ' + ' | '.join(row) + ' |')
-  print(flush=True)
 
 
 def unit(batch_size, size):
@@ -184,7 +168,7 @@ def measure_iterations(results):
       for name, seconds, units, share in rows]
   results['measurements']['iterations'] = measurements.seconds
   print(f'One iteration, dense, batch {_BATCH_SIZE}, size {_TRAINING_SIZE}:\n')
-  print_table(['', 'ms', 'U', 'bookkeeping'], [
+  cli.print_table(['', 'ms', 'U', 'bookkeeping'], [
       [name, f'{1e3 * seconds:.2f}', f'{units:.2f}',
        '' if share is None else f'{share:.0%}']
       for name, seconds, units, share in rows])
@@ -213,7 +197,7 @@ def measure_training(results, rounds):
     measurements.add(gradient, run)
   for gradient in gradients[1:]:
     for max_iter in (10, 160) if not _QUICK.value else ():
-      progress(f'memory: {gradient} with max_iter={max_iter}')
+      cli.progress(f'memory: {gradient} with max_iter={max_iter}')
       memory[f'{gradient} {max_iter}'] = scratch_memory(
           *model_of(sampler, gradient, max_iter))
   measurements.run(rounds, 60)
@@ -232,7 +216,7 @@ def measure_training(results, rounds):
   print(f'Training step of {_TASK.value}, batch {_BATCH_SIZE}, size '
         f'{_TRAINING_SIZE}. Evaluations are the mean over instances and what '
         'the batch pays; memory is the scratch space in MiB:\n')
-  print_table(
+  cli.print_table(
       ['gradient', 'ms', 'U', 'evaluations', 'paid / needed',
        'memory, max_iter 10', 'max_iter 160'],
       [[row['gradient'], f'{1e3 * row["seconds"]:.0f}', f'{row["units"]:.1f}',
@@ -286,7 +270,7 @@ def measure_inference(results, sizes, rounds):
   results['inference'] = rows
   results['measurements']['inference'] = measurements.seconds
   print(f'Inference of {_TASK.value}; times are those of a sample:\n')
-  print_table(
+  cli.print_table(
       ['size', 'batch', 'ms', 'U', 'evaluations', 'CLRS ms', 'CLRS steps',
        'times faster'],
       [[str(row['size']), str(row['batch_size']), f'{1e3 * row["seconds"]:.1f}',
@@ -328,7 +312,7 @@ def measure_start(results):
   seconds = []
   with tempfile.TemporaryDirectory() as folder:
     for what in ('cold', 'with cache'):
-      progress(f'first training step, {what}')
+      cli.progress(f'first training step, {what}')
       output = subprocess.run(
           [sys.executable, os.path.abspath(__file__), '--first_step',
            f'--task={_TASK.value}', f'--processor={_PROCESSOR.value}',
@@ -340,7 +324,7 @@ def measure_start(results):
       seconds.append(json.loads(output.splitlines()[-1]))
   results['start'] = dict(zip(('cold', 'cached'), seconds))
   print('First training step, in seconds from the start of the program:\n')
-  print_table(['', 'import', 'build', 'first step', 'in all'], [
+  cli.print_table(['', 'import', 'build', 'first step', 'in all'], [
       [what, *(f'{x[part]:.1f}' for part in ('import', 'build', 'step')),
        f'{sum(x.values()):.1f}']
       for what, x in zip(('cold', 'with the compilation cache'), seconds)])
@@ -398,7 +382,7 @@ def main(unused_argv):
       results, (16, 64) if _QUICK.value else (16, 64, 128, 256), rounds)
   if not _QUICK.value:
     measure_start(results)
-  progress('')
+  cli.progress('')
   with open(_OUT.value, 'w', encoding='utf-8') as file:
     json.dump(results, file, indent=1)
   print(f'All numbers are in {_OUT.value}.', file=sys.stderr)

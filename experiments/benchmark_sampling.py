@@ -148,7 +148,7 @@ def report(names, sizes):
     row = [name]
     firsts = []
     for size in sizes:
-      progress(f'{i + 1}/{len(names)} {name}: sampling at size {size}')
+      cli.progress(f'{i + 1}/{len(names)} {name}: sampling at size {size}')
       theirs, ours, first = measure_sampling(name, size, _SECONDS.value)
       speedups[size].append(ours / theirs)
       milliseconds = 1e3 * _BATCH_SIZE / ours
@@ -159,7 +159,7 @@ def report(names, sizes):
         batch_ms.append(milliseconds)
     row.append(f'{firsts[0]:.1f}')
     if _STEPS.value:
-      progress(f'{i + 1}/{len(names)} {name}: training step')
+      cli.progress(f'{i + 1}/{len(names)} {name}: training step')
       step = 1e3 * measure_step(name)
       row.append(f'{step:.0f}')
       if _TRAINING_SIZE in sizes:
@@ -168,30 +168,19 @@ def report(names, sizes):
       else:
         row.append('-')
     rows.append(row)
-  progress('')
-  print('| ' + ' | '.join(head) + ' |')
-  print('|' + '---|' * len(head))
-  for row in rows:
-    print('| ' + ' | '.join(row) + ' |')
+  cli.progress('')
+  cli.print_table(head, rows)
   for size in sizes:
-    print(f'\nSize {size}: {statistics.geometric_mean(speedups[size]):,.0f} '
+    print(f'Size {size}: {statistics.geometric_mean(speedups[size]):,.0f} '
           f'times the samples per second of CLRS (geometric mean), at least '
-          f'{min(speedups[size]):,.0f} times.')
+          f'{min(speedups[size]):,.0f} times.\n')
   if batch_ms:
     under = sum(x < 1 for x in batch_ms)
-    print(f'\nA batch of {_BATCH_SIZE} at size {_TRAINING_SIZE} takes less '
+    print(f'A batch of {_BATCH_SIZE} at size {_TRAINING_SIZE} takes less '
           f'than 1 ms for {under} of {len(batch_ms)} tasks, and '
           f'{max(batch_ms):.2f} ms at most'
           + (f'; {max(shares):.2%} of a training step at most.' if shares
              else '.'))
-
-
-def progress(message):
-  """One line on stderr that is overwritten by the next, on a terminal."""
-  if sys.stderr.isatty():
-    print(f'\r\x1b[K{message}', end='', file=sys.stderr, flush=True)
-  elif message:
-    print(message, file=sys.stderr, flush=True)
 
 
 if __name__ == '__main__':

@@ -40,3 +40,20 @@ def silence():
   finally:
     os.dup2(saved, 2)
     os.close(saved)
+
+
+def progress(message):
+  """One line on stderr that is overwritten by the next, on a terminal."""
+  if sys.stderr.isatty():
+    print(f'\r\x1b[K{message}', end='', file=sys.stderr, flush=True)
+  elif message:
+    print(message, file=sys.stderr, flush=True)
+
+
+def print_table(head, rows):
+  """Prints a table in Markdown on stdout."""
+  print('| ' + ' | '.join(head) + ' |')
+  print('|' + '---|' * len(head))
+  for row in rows:
+    print('| ' + ' | '.join(row) + ' |')
+  print(flush=True)
