@@ -52,6 +52,7 @@ class TrainConfig:
     max_iter: The most solver steps in training.
     gradient: 'implicit', 'one_step' or 'unrolled'.
     jacobian_weight: Weight of the Jacobian penalty.
+    jacobian_fraction: The share of a batch that the penalty is estimated on.
     noise_stddev: Noise on the processor's output, in training only.
     use_ln: Whether the processor ends in a layer norm.
     nb_triplet_fts: Triplet features, for processors that have some.
@@ -84,6 +85,7 @@ class TrainConfig:
   max_iter: int = 40
   gradient: str = 'implicit'
   jacobian_weight: float = 1e-4
+  jacobian_fraction: float = 0.25
   noise_stddev: float = 0.0
   use_ln: bool = True
   nb_triplet_fts: int = 8
@@ -123,7 +125,10 @@ class TrainConfig:
       self._check_number(name, 0)
     if not self.learning_rate:
       raise ValueError('learning_rate must be more than 0.')
-    self._check_number('dropout_prob', 0, 1)
+    for name in ('dropout_prob', 'jacobian_fraction'):
+      self._check_number(name, 0, 1)
+    if not self.jacobian_fraction:
+      raise ValueError('jacobian_fraction must be more than 0.')
     if self.dropout_prob == 1:
       raise ValueError('dropout_prob must be less than 1.')
     if self.train_samples is not None:

@@ -8,10 +8,11 @@ numbered through; it is made on the host and padded to one of few lengths, since
 every length is compiled for.
 """
 
-from typing import Iterable, NamedTuple
+from typing import Iterable, NamedTuple, Tuple
 
 import chex
 import clrs
+import jax.numpy as jnp
 import numpy as np
 
 _Array = chex.Array
@@ -56,6 +57,78 @@ def from_inputs(inputs: Iterable[clrs.DataPoint]) -> EdgeList:
       senders=pad(graph * nb_nodes + senders, 0),
       receivers=pad(graph * nb_nodes + receivers, len(connected) * nb_nodes),
       pairs=pad((graph * nb_nodes + senders) * nb_nodes + receivers, 0))
+
+
+def fits(edge_list: EdgeList, wanted: _Array, nb_nodes: int, size: int
+         ) -> _Array:
+  """Whether `take` has room for the edges of all wanted instances.
+
+  Args:
+    edge_list: The edges of all.
+    wanted: [B], the instances in question.
+    nb_nodes: Nodes of an instance.
+    size: How many instances are to be taken.
+
+  Returns:
+    A truth value.
+  """
+  graphs = edge_list.receivers // nb_nodes
+  is_wanted = wanted.at[graphs].get(mode='fill', fill_value=False)
+  return jnp.sum(is_wanted) <= len(graphs) * size // len(wanted)
+
+
+def without_overflow(edge_list: EdgeList, instances: _Array, batch_size: int,
+                     nb_nodes: int) -> _Array:
+  """The instances, with fillers in place of the last ones if need be.
+
+  Args:
+    edge_list: The edges of all.
+    instances: [K], as `take` takes them.
+    batch_size: How many there are in all.
+    nb_nodes: Nodes of an instance.
+
+  Returns:
+    [K], instances whose edges `take` has room for.
+  """
+  counts = jnp.zeros(batch_size, int).at[
+      edge_list.receivers // nb_nodes].add(1, mode='drop')
+  counts = counts.at[instances].get(mode='fill', fill_value=0)
+  room = len(edge_list.receivers) * len(instances) // batch_size
+  return jnp.where(jnp.cumsum(counts) <= room, instances, batch_size)
+
+
+def take(edge_list: EdgeList, instances: _Array, batch_size: int, nb_nodes: int
+         ) -> Tuple[EdgeList, _Array]:
+  """The edges of some instances.
+
+  Args:
+    edge_list: The edges of all.
+    instances: [K], in ascending order; those beyond the batch get no edges.
+    batch_size: How many there are in all.
+    nb_nodes: Nodes of an instance.
+
+  Returns:
+    Their list, shorter in proportion, and from where its rows are taken. Edges
+    that it has no room for are missing, which `fits` tells.
+  """
+  size = len(instances)
+  length = len(edge_list.receivers) * size // batch_size
+  graphs = edge_list.receivers // nb_nodes
+  new_graph_of = jnp.full(batch_size, size).at[instances].set(
+      jnp.arange(size), mode='drop')
+  new_graphs = new_graph_of.at[graphs].get(mode='fill', fill_value=size)
+  rows, = jnp.nonzero(new_graphs < size, size=length,
+                      fill_value=len(graphs))
+  pick = lambda x, beyond: x.at[rows].get(mode='fill', fill_value=beyond)
+  graphs = pick(new_graphs, size)
+  is_edge = graphs < size
+  senders, receivers, pairs = (
+      jnp.where(is_edge, pick(x, 0) % span + graphs * span, beyond)
+      for x, span, beyond in (
+          (edge_list.senders, nb_nodes, 0),
+          (edge_list.receivers, nb_nodes, size * nb_nodes),
+          (edge_list.pairs, nb_nodes**2, 0)))
+  return EdgeList(senders, receivers, pairs), rows
 
 
 def padded_length(length: int) -> int:

@@ -4,7 +4,7 @@
 
 import dataclasses
 import functools
-from typing import Any, Callable, Optional
+from typing import Any, Callable, NamedTuple, Optional
 
 import chex
 from dear_jax import solvers
@@ -21,7 +21,10 @@ def fixed_point(fun: Callable[..., _Tree],
                 *args: Any,
                 forward: solvers.SolverConfig = solvers.SolverConfig(),
                 backward: Optional[solvers.SolverConfig] = None,
-                gradient: str = 'implicit') -> solvers.Solution:
+                gradient: str = 'implicit',
+                subsets: Optional[solvers.Subsets] = None,
+                backward_probe: Optional[chex.Array] = None
+                ) -> solvers.Solution:
   """Solves `z = fun(z, *args)`, differentiably with respect to `args`.
 
   `value` carries the gradient; steps, residual and the converged flag do not.
@@ -48,6 +51,10 @@ def fixed_point(fun: Callable[..., _Tree],
       in memory that does not grow with the number of iterations. 'one_step'
       differentiates a single application of `fun` at the solution
       (Jacobian-free). 'unrolled' differentiates through the solver.
+    subsets: How to take some instances out of `args`. If given, the others do
+      not wait for stragglers, except when 'unrolled'.
+    backward_probe: [B, 3], of any value. What comes out as its gradient is none:
+      it is how the backward solve of each instance fared, a `BackwardReport`.
 
   Returns:
     A `Solution`, without trajectory.
@@ -64,10 +71,23 @@ def fixed_point(fun: Callable[..., _Tree],
   solvers.check_problem(fun, init, args)
   if gradient == 'unrolled':
     return solvers.solve_unrolled(fun, init, *args, config=forward)
+  if backward_probe is None:
+    batch_size = len(jax.tree_util.tree_leaves(init)[0])
+    backward_probe = jnp.zeros((batch_size, len(BackwardReport._fields)))
   # `custom_vjp` sees no gradients of closed-over values; arguments it does.
-  fun, closed_over = jax.closure_convert(fun, init, *args)
-  return _fixed_point(fun, forward, backward, gradient, init,
-                      (*args, *closed_over))
+  explicit, closed_over = jax.closure_convert(fun, init, *args)
+  if closed_over:
+    # They may have instances too, of which `subsets` knows nothing.
+    fun, args, subsets = explicit, (*args, *closed_over), None
+  return _fixed_point(fun, forward, backward, gradient, subsets, init, args,
+                      backward_probe)
+
+
+class BackwardReport(NamedTuple):
+  """How the backward solve fared: the columns of a `backward_probe`."""
+  steps: chex.Array  # [B]
+  residual: chex.Array  # [B]
+  converged: chex.Array  # [B], 0 or 1
 
 
 def check_gradient(gradient: str) -> None:
@@ -77,20 +97,24 @@ def check_gradient(gradient: str) -> None:
         f'gradient must be one of {", ".join(GRADIENTS)}, got {gradient!r}.')
 
 
-@functools.partial(jax.custom_vjp, nondiff_argnums=(0, 1, 2, 3))
-def _fixed_point(fun, forward, backward, gradient, init, args):
-  del backward, gradient
-  return solvers.solve(fun, init, *args, config=forward)
+@functools.partial(jax.custom_vjp, nondiff_argnums=(0, 1, 2, 3, 4))
+def _fixed_point(fun, forward, backward, gradient, subsets, init, args,
+                 backward_probe):
+  del backward, gradient, backward_probe
+  return solvers.solve_with_origin(fun, init, *args, config=forward,
+                                   subsets=subsets)[0]
 
 
-def _fixed_point_fwd(fun, forward, backward, gradient, init, args):
-  del backward, gradient
-  solution, origin = solvers.solve_with_origin(fun, init, *args,
-                                               config=forward)
+def _fixed_point_fwd(fun, forward, backward, gradient, subsets, init, args,
+                     backward_probe):
+  del backward, gradient, backward_probe
+  solution, origin = solvers.solve_with_origin(
+      fun, init, *args, config=forward, subsets=subsets)
   return solution, (origin, args)
 
 
-def _fixed_point_bwd(fun, forward, backward, gradient, residuals, cotangents):
+def _fixed_point_bwd(fun, forward, backward, gradient, subsets, residuals,
+                     cotangents):
   """Equation 3 of Bai et al. (2019): `u = J^T u + g`, then pull back `u`.
 
   The step is linearised where its last application was taken, so that what is
@@ -100,14 +124,50 @@ def _fixed_point_bwd(fun, forward, backward, gradient, residuals, cotangents):
   del forward
   origin, args = residuals
   cotangent = cotangents.value
-  _, pull_back = jax.vjp(fun, origin, *args)
+  batch_size = len(jax.tree_util.tree_leaves(origin)[0])
+  nothing = jnp.zeros(batch_size)
+  report = BackwardReport(steps=nothing, residual=nothing,
+                          converged=nothing + 1)
   if gradient == 'implicit':
-    # Started from g, the first evaluation is already one Neumann term ahead.
-    cotangent = solvers.solve(
-        lambda u, g: jax.tree_util.tree_map(jnp.add, pull_back(u)[0], g),
-        cotangent, cotangent, config=backward).value
+    solution = _solve_linear(fun, backward, subsets, origin, args, cotangent)
+    report = BackwardReport(
+        solution.steps.astype(float), solution.residual,
+        solution.converged.astype(float))
+    cotangent = solution.value
+  _, pull_back = jax.vjp(fun, origin, *args)
   no_gradient = jax.tree_util.tree_map(jnp.zeros_like, origin)
-  return no_gradient, pull_back(cotangent)[1:]
+  return no_gradient, pull_back(cotangent)[1:], jnp.stack(report, axis=-1)
 
 
 _fixed_point.defvjp(_fixed_point_fwd, _fixed_point_bwd)
+
+
+def _solve_linear(fun, config, subsets, origin, args, cotangent):
+  """Solves `u = J^T u + g`."""
+  def prepare(problem):
+    origin, args, cotangent = problem
+    _, pull_back = jax.vjp(lambda z: fun(z, *args), origin)
+    return lambda u: jax.tree_util.tree_map(jnp.add, pull_back(u)[0],
+                                            cotangent)
+
+  # Started from g, the first evaluation is already one Neumann term ahead.
+  return solvers.solve_prepared(
+      prepare, cotangent, (origin, args, cotangent), config=config,
+      subsets=subsets and _LinearSubsets(subsets))[0]
+
+
+class _LinearSubsets:
+  """Subsets of the linear problem, whose own arguments have instances too."""
+
+  def __init__(self, subsets: solvers.Subsets):
+    self._subsets = subsets
+
+  def fits(self, args, wanted, size):
+    return self._subsets.fits(args[1], wanted, size)
+
+  def take(self, args, instances):
+    origin, args, cotangent = args
+    pick = lambda x: jnp.take(x, instances, axis=0, mode='clip')
+    return (jax.tree_util.tree_map(pick, origin),
+            self._subsets.take(args, instances),
+            jax.tree_util.tree_map(pick, cotangent))

@@ -3,7 +3,7 @@
 """Haiku layers that the processors are made of."""
 
 import functools
-from typing import Sequence, Tuple
+from typing import Callable, NamedTuple, Sequence, Tuple
 
 import chex
 import haiku as hk
@@ -13,6 +13,21 @@ import jax.numpy as jnp
 _Array = chex.Array
 
 _BIG_NUMBER = 1e6  # as CLRS has it
+
+
+class LowRank(NamedTuple):
+  """A product of two matrices that is never taken.
+
+  Features of edges are encoded from one or two numbers. A linear layer on top
+  of that is a layer on these numbers, with hardly any cost.
+  """
+  inputs: _Array  # [E, K], with a small K
+  weights: _Array  # [K, F]
+
+  def apply(self, linear: Callable[[_Array], _Array]) -> _Array:
+    """What a linear layer makes of it, [E, F]."""
+    bias = linear(jnp.zeros_like(self.weights[:1]))
+    return self.inputs @ (linear(self.weights) - bias) + bias
 
 
 class SplitLinear(hk.Module):
@@ -120,13 +135,15 @@ def segment_max(values: _Array, segments: _Array, num_segments: int) -> _Array:
     values: [E, F].
     segments: [E], to which of the segments a row belongs, in ascending order;
       rows of a segment that there is none of are left out.
-    num_segments: How many segments there are; each has at least one row.
+    num_segments: How many segments there are. The maximum of one without rows
+      is -1e6, as that of `masked_max`.
 
   Returns:
     [num_segments, F].
   """
-  return jax.ops.segment_max(values, segments, num_segments + 1,
-                             indices_are_sorted=True)[:num_segments]
+  maxima = jax.ops.segment_max(values, segments, num_segments + 1,
+                               indices_are_sorted=True)[:num_segments]
+  return jnp.maximum(maxima, -_BIG_NUMBER)
 
 
 def _segment_max_fwd(values, segments, num_segments):

@@ -13,6 +13,7 @@ from clrs._src import decoders
 from clrs._src import losses
 from clrs._src import processors as clrs_processors
 from dear_jax import edge_lists
+from dear_jax import implicit
 from dear_jax import nets
 from dear_jax import processors
 from dear_jax import solvers
@@ -63,6 +64,7 @@ class DEARModel(clrs.models.BaselineModel):
                debug: bool = False,
                *,
                jacobian_weight: float = 1e-4,
+               jacobian_fraction: float = 0.25,
                eval_iterations: int = 4,
                noise_stddev: float = 0.0,
                restrict_pointers: Optional[bool] = None,
@@ -91,6 +93,8 @@ class DEARModel(clrs.models.BaselineModel):
       nb_msg_passing_steps: Must be 1; a fixed point needs no repetition.
       debug: Whether `predict` also returns the equilibrium.
       jacobian_weight: Weight of the Jacobian penalty; 0 leaves it out.
+      jacobian_fraction: The share of a batch that it is estimated on, drawn
+        anew for every step.
       eval_iterations: How many times as many solver iterations `predict` may
         take.
       noise_stddev: Standard deviation of noise on the processor's output, in
@@ -115,10 +119,14 @@ class DEARModel(clrs.models.BaselineModel):
                         ('noise_stddev', noise_stddev)):
       if value < 0:
         raise ValueError(f'{name} must not be negative, got {value}.')
+    if not 0 < jacobian_fraction <= 1:
+      raise ValueError('jacobian_fraction must be more than 0 and at most 1, '
+                       f'got {jacobian_fraction}.')
     if eval_iterations < 1:
       raise ValueError(
           f'eval_iterations must be at least 1, got {eval_iterations}.')
     self._jacobian_weight = jacobian_weight
+    self._jacobian_fraction = jacobian_fraction
     self._eval_iterations = eval_iterations
     self._noise_stddev = noise_stddev
     self._restrict_pointers = restrict_pointers
@@ -147,7 +155,9 @@ class DEARModel(clrs.models.BaselineModel):
           encoder_init=encoder_init, dropout_prob=dropout_prob,
           nb_dims=self.nb_dims, eval_iterations=self._eval_iterations,
           noise_stddev=self._noise_stddev,
-          restrict_pointers=self._restrict_pointers)
+          restrict_pointers=self._restrict_pointers,
+          jacobian_fraction=self._jacobian_fraction,
+          split=self._devices.are_one)
       return net(*args, **kwargs)
 
     self.net_fn = hk.transform(use_net)
@@ -157,7 +167,7 @@ class DEARModel(clrs.models.BaselineModel):
     self.jitted_grad = jax.jit(self._compute_grad, static_argnums=3)
     self.jitted_feedback = jax.jit(self._feedback, donate_argnums=(0, 3),
                                    static_argnums=4)
-    self.jitted_evaluate = jax.jit(self._evaluate, static_argnums=3)
+    self.jitted_evaluate = jax.jit(self._evaluate, static_argnums=(3, 4))
     self.jitted_accum_opt_update = jax.jit(
         baselines.accum_opt_update, donate_argnums=(0, 2),
         static_argnums=(3, 4))
@@ -233,21 +243,33 @@ class DEARModel(clrs.models.BaselineModel):
     return preds, None
 
   def evaluate(self, rng_key: _Array, feedback: clrs.Feedback,
-               algorithm_index: Optional[int] = None
+               algorithm_index: Optional[int] = None,
+               with_spectral_radius: bool = False
                ) -> Tuple[Dict[str, clrs.DataPoint], _Metrics]:
     """Predictions, with the task loss and how the solver fared."""
     index = self._index(algorithm_index)
     preds, metrics, _ = self.jitted_evaluate(
         self._device_params, rng_key,
-        self._data(feedback.features.inputs, feedback.outputs, index), index)
+        self._data(feedback.features.inputs, feedback.outputs, index), index,
+        with_spectral_radius)
     return preds, metrics
+
+  def describe_shape(self, features: clrs.Features,
+                     algorithm_index: Optional[int] = None) -> str:
+    """Names what a program is compiled for, such as 'size 16'."""
+    edge_list = self._edge_list(features.inputs, self._index(algorithm_index))
+    size = next(x.data.shape[1] for x in features.inputs if x.name == 'pos')
+    if edge_list is None:
+      return f'size {size}'
+    return f'size {size} with up to {len(edge_list.pairs):,} edges'
 
   def _data(self, inputs: Iterable[clrs.DataPoint],
             outputs: Iterable[clrs.DataPoint], index: int) -> '_Data':
     """Puts a batch on the devices."""
     edge_list = self._edge_list(inputs, index)
-    return self._devices.split(
-        _Data(_probes(inputs), _probes(outputs), edge_list))
+    inputs, outputs, edge_list = self._devices.split(
+        (_probes(inputs), _probes(outputs), edge_list))
+    return _Data(np.float32(self._jacobian_weight), inputs, outputs, edge_list)
 
   def _edge_list(self, inputs: Iterable[clrs.DataPoint], index: int
                  ) -> Optional[edge_lists.EdgeList]:
@@ -279,21 +301,31 @@ class DEARModel(clrs.models.BaselineModel):
                        f'got {algorithm_index}.')
     return algorithm_index
 
-  def _loss(self, params, rng_key, data, algorithm_index):
+  def _loss(self, params, backward_probe, rng_key, data, algorithm_index):
     net_output = self.net_fn.apply(
         params, rng_key, [data.inputs], repred=False,
         algorithm_index=algorithm_index,
-        with_penalty=self._jacobian_weight > 0, edge_list=data.edge_list)
+        with_penalty=self._jacobian_weight > 0, edge_list=data.edge_list,
+        backward_probe=backward_probe)
     task_loss = _task_loss(data.outputs, net_output.output_preds)
     penalty = net_output.jacobian_penalty
-    loss = task_loss + self._jacobian_weight * penalty
+    loss = task_loss + data.jacobian_weight * penalty
     metrics = dict(loss=loss, task_loss=task_loss, jacobian_penalty=penalty,
                    **_solver_metrics(net_output.solution))
     return loss, metrics
 
   def _compute_grad(self, params, rng_key, data, algorithm_index):
-    grads, metrics = jax.grad(self._loss, has_aux=True)(
-        params, rng_key, data, algorithm_index)
+    batch_size = data.inputs[0].data.shape[0]
+    probe = jnp.zeros((batch_size, len(implicit.BackwardReport._fields)))
+    (grads, report), metrics = jax.grad(
+        self._loss, argnums=(0, 1), has_aux=True)(
+            params, probe, rng_key, data, algorithm_index)
+    report = implicit.BackwardReport(*jnp.moveaxis(report, -1, 0))
+    metrics.update(gradient_norm=_norm(grads),
+                   backward_steps_mean=jnp.mean(report.steps),
+                   backward_steps_max=jnp.max(report.steps),
+                   backward_residual=jnp.mean(report.residual),
+                   backward_converged=jnp.mean(report.converged))
     return grads, metrics
 
   def _feedback(self, params, rng_key, data, opt_state, algorithm_index):
@@ -329,20 +361,25 @@ class DEARModel(clrs.models.BaselineModel):
     owner = re.search(r'algo_(\d+)_', module)
     return owner is None or int(owner.group(1)) == algorithm_index
 
-  def _evaluate(self, params, rng_key, data, algorithm_index):
+  def _evaluate(self, params, rng_key, data, algorithm_index,
+                with_spectral_radius=False):
     net_output = self.net_fn.apply(
         params, rng_key, [data.inputs], repred=True,
-        algorithm_index=algorithm_index, edge_list=data.edge_list)
+        algorithm_index=algorithm_index, edge_list=data.edge_list,
+        with_spectral_radius=with_spectral_radius)
     preds = decoders.postprocess(
         self._spec[algorithm_index], net_output.output_preds,
         sinkhorn_temperature=0.1, sinkhorn_steps=50, hard=True)
     metrics = dict(task_loss=_task_loss(data.outputs, net_output.output_preds),
                    **_solver_metrics(net_output.solution))
+    if with_spectral_radius:
+      metrics['spectral_radius'] = net_output.spectral_radius
     return preds, metrics, net_output.solution.value
 
 
 class _Data(NamedTuple):
   """A batch as the compiled programs take it."""
+  jacobian_weight: _Array  # an argument, so that any value has one program
   inputs: Tuple[clrs.DataPoint, ...]
   outputs: Tuple[clrs.DataPoint, ...]
   edge_list: Optional[edge_lists.EdgeList]
@@ -377,10 +414,16 @@ def _task_loss(outputs, output_preds) -> _Array:
   return loss
 
 
+def _norm(tree) -> _Array:
+  return jnp.sqrt(sum(jnp.sum(jnp.square(x))
+                      for x in jax.tree_util.tree_leaves(tree)))
+
+
 def _solver_metrics(solution: solvers.Solution) -> _Metrics:
   return dict(
       solver_steps_mean=jnp.mean(solution.steps.astype(jnp.float32)),
       solver_steps_max=jnp.max(solution.steps),
+      evaluations=solution.evaluations,
       residual=jnp.mean(solution.residual),
       converged=jnp.mean(solution.converged.astype(jnp.float32)))
 
@@ -391,7 +434,8 @@ class _Devices:
   def __init__(self):
     devices = jax.local_devices()
     self._count = len(devices)
-    self.is_one_cpu = self._count == 1 and devices[0].platform == 'cpu'
+    self.are_one = self._count == 1
+    self.is_one_cpu = self.are_one and devices[0].platform == 'cpu'
     mesh = jax.sharding.Mesh(np.array(devices), ('batch',))
     spec = jax.sharding.PartitionSpec
     self._whole = jax.sharding.NamedSharding(mesh, spec())

@@ -3,7 +3,8 @@
 """Encode once, solve once, decode once: on CLRS's encoders and decoders."""
 
 import dataclasses
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence
+from typing import (Any, Dict, List, Mapping, NamedTuple, Optional,
+                    Sequence)
 
 import chex
 import clrs
@@ -11,8 +12,8 @@ from clrs._src import decoders
 from clrs._src import encoders
 from clrs._src import nets as clrs_nets
 from dear_jax import edge_lists
+from dear_jax import layers
 from dear_jax import processors
-from dear_jax import regularisers
 from dear_jax import solvers
 import haiku as hk
 import jax
@@ -30,6 +31,7 @@ class NetOutput(NamedTuple):
   output_preds: Dict[str, _Array]  # raw decoder outputs
   solution: solvers.Solution  # of the node states, [B, N, F]
   jacobian_penalty: _Array  # [], zero unless asked for
+  spectral_radius: Optional[_Array]  # [], if asked for
 
 
 class EquilibriumNet(clrs_nets.Net):
@@ -50,6 +52,8 @@ class EquilibriumNet(clrs_nets.Net):
                eval_iterations: int,
                noise_stddev: float,
                restrict_pointers: Optional[bool],
+               jacobian_fraction: float = 1.0,
+               split: bool = True,
                name: str = 'net'):
     """Constructs the net.
 
@@ -66,6 +70,9 @@ class EquilibriumNet(clrs_nets.Net):
         in training.
       restrict_pointers: Whether pointers are chosen among edges and self-loops
         only; None decides by `pointers_lie_on_edges`.
+      jacobian_fraction: The share of a batch that the Jacobian penalty is
+        estimated on.
+      split: Whether a solve may split its batch.
       name: Name of the module.
     """
     super().__init__(
@@ -76,6 +83,8 @@ class EquilibriumNet(clrs_nets.Net):
     self._eval_iterations = eval_iterations
     self._noise_stddev = noise_stddev
     self._restrict_pointers = restrict_pointers
+    self._jacobian_fraction = jacobian_fraction
+    self._split = split
 
   def __call__(self,  # pytype: disable=signature-mismatch
                inputs_list: Sequence[Sequence[clrs.DataPoint]],
@@ -83,7 +92,9 @@ class EquilibriumNet(clrs_nets.Net):
                repred: bool,
                algorithm_index: int,
                with_penalty: bool = False,
-               edge_list: Optional[edge_lists.EdgeList] = None) -> NetOutput:
+               edge_list: Optional[edge_lists.EdgeList] = None,
+               backward_probe: Optional[_Array] = None,
+               with_spectral_radius: bool = False) -> NetOutput:
     """Processes one batch.
 
     Args:
@@ -93,6 +104,8 @@ class EquilibriumNet(clrs_nets.Net):
       with_penalty: Whether to estimate the Jacobian penalty.
       edge_list: The edges of the graphs, if pairs without one are to be left
         out; see `takes_edge_lists`.
+      backward_probe: As in `dear_jax.fixed_point`.
+      with_spectral_radius: Whether to estimate it.
 
     Returns:
       Predictions and solution of the (last) algorithm.
@@ -112,11 +125,14 @@ class EquilibriumNet(clrs_nets.Net):
           'dear_jax.get_processor_factory; got '
           f'{type(self.processor).__name__}.')
     for index, inputs in zip(algorithm_indices, inputs_list):
-      output = self._process(inputs, index, repred, with_penalty, edge_list)
+      output = self._process(inputs, index, repred, with_penalty, edge_list,
+                             backward_probe, with_spectral_radius)
     return output
 
   def _process(self, inputs, index: int, repred: bool, with_penalty: bool,
-               edge_list: Optional[edge_lists.EdgeList]) -> NetOutput:
+               edge_list: Optional[edge_lists.EdgeList],
+               backward_probe: Optional[_Array],
+               with_spectral_radius: bool) -> NetOutput:
     spec = self.spec[index]
     restrict = self._restrict_pointers
     if restrict is None:
@@ -136,7 +152,8 @@ class EquilibriumNet(clrs_nets.Net):
           hk.next_rng_key(), node_fts.shape, node_fts.dtype)
     result = self.processor.solve(
         node_fts, edge_fts, graph_fts, adj_mat, jnp.zeros_like(node_fts),
-        noise=noise, solver=solver, edge_list=edge_list)
+        noise=noise, solver=solver, edge_list=edge_list, split=self._split,
+        backward_probe=backward_probe)
     hidden = result.solution.value
     if not repred and self._dropout_prob:
       hidden = hk.dropout(hk.next_rng_key(), self._dropout_prob, hidden)
@@ -168,21 +185,22 @@ class EquilibriumNet(clrs_nets.Net):
         repred=repred)[1])
     penalty = jnp.zeros((), hidden.dtype)
     if with_penalty:
-      penalty = regularisers.jacobian_penalty(
-          result.fun, result.solution.value, *result.args,
-          key=hk.next_rng_key())
+      penalty = result.jacobian_penalty(hk.next_rng_key(),
+                                        self._jacobian_fraction)
+    radius = None
+    if with_spectral_radius:
+      radius = result.spectral_radius(hk.next_rng_key())
     return NetOutput(
         output_preds=_adjust_logits(spec, output_preds, adj_mat, restrict),
         solution=result.solution,
-        jacobian_penalty=penalty)
+        jacobian_penalty=penalty,
+        spectral_radius=radius)
 
   def _encode(self, inputs, encs, edge_list):
     """Sums the encodings of all inputs into node, edge and graph features."""
     batch_size, nb_nodes = _dimensions(inputs)
     node_fts = jnp.zeros((batch_size, nb_nodes, self.hidden_dim))
-    pairs = ((batch_size, nb_nodes, nb_nodes) if edge_list is None
-             else edge_list.pairs.shape)
-    edge_fts = jnp.zeros(pairs + (self.hidden_dim,))
+    edge_fts = jnp.zeros((batch_size, nb_nodes, nb_nodes, self.hidden_dim))
     graph_fts = jnp.zeros((batch_size, self.hidden_dim))
     adj_mat = jnp.tile(jnp.eye(nb_nodes), (batch_size, 1, 1))
     for probe in inputs:
@@ -190,22 +208,38 @@ class EquilibriumNet(clrs_nets.Net):
       encoder = encs[probe.name]
       adj_mat = encoders.accum_adj_mat(probe, adj_mat)
       node_fts = encoders.accum_node_fts(encoder, probe, node_fts)
-      if edge_list is not None and probe.location == clrs.Location.EDGE:
-        data = jnp.reshape(probe.data, (-1,) + probe.data.shape[3:])
-        probe = clrs.DataPoint(probe.name, probe.location, probe.type_,
-                               data[edge_list.pairs])
-      edge_fts = encoders.accum_edge_fts(encoder, probe, edge_fts)
       graph_fts = encoders.accum_graph_fts(encoder, probe, graph_fts)
+      if edge_list is None:
+        edge_fts = encoders.accum_edge_fts(encoder, probe, edge_fts)
+    if edge_list is not None:
+      edge_fts = _encode_edges(inputs, encs, edge_list)
     return node_fts, edge_fts, graph_fts, adj_mat
 
 
-def _decode_on_edges(layers: Sequence[hk.Linear], states: _Array,
-                     edge_fts: _Array, edge_list: edge_lists.EdgeList
+def _encode_edges(inputs: Sequence[clrs.DataPoint],
+                  encs: Mapping[str, Sequence[hk.Linear]],
+                  edge_list: edge_lists.EdgeList) -> layers.LowRank:
+  """CLRS' encoding of the inputs on edges, [E, F]."""
+  columns, weights, biases = [], [], []
+  for probe in inputs:
+    if probe.location == clrs.Location.EDGE:
+      assert probe.type_ in (clrs.Type.MASK, clrs.Type.SCALAR)
+      encoder, = encs[probe.name]
+      columns.append(jnp.ravel(probe.data)[edge_list.pairs])
+      biases.append(encoder(jnp.zeros((1,))))
+      weights.append(encoder(jnp.ones((1,))) - biases[-1])
+  columns.append(jnp.ones_like(columns[0]))
+  return layers.LowRank(jnp.stack(columns, axis=-1),
+                        jnp.stack(weights + [sum(biases)]))
+
+
+def _decode_on_edges(decoder: Sequence[hk.Linear], states: _Array,
+                     edge_fts: layers.LowRank, edge_list: edge_lists.EdgeList
                      ) -> _Array:
   """CLRS' decoder of node pointers, for those that lie on edges.
 
   Args:
-    layers: CLRS' four layers.
+    decoder: CLRS' four layers.
     states: [B, N, F].
     edge_fts: [E, F].
     edge_list: The edges.
@@ -215,11 +249,11 @@ def _decode_on_edges(layers: Sequence[hk.Linear], states: _Array,
   """
   batch_size, nb_nodes, _ = states.shape
   flat = jnp.reshape(states, (batch_size * nb_nodes, -1))
-  of_receiver, of_sender, of_edge, out = layers
+  of_receiver, of_sender, of_edge, out = decoder
   pick = lambda x, indices: x.at[indices].get(mode='clip')
   hidden = jnp.maximum(
       pick(of_receiver(flat), edge_list.receivers),
-      pick(of_sender(flat), edge_list.senders) + of_edge(edge_fts))
+      pick(of_sender(flat), edge_list.senders) + edge_fts.apply(of_edge))
   logits = jnp.squeeze(out(hidden), -1)
   # Padding has a receiver beyond all nodes, so it falls out of the matrix.
   places = edge_list.receivers * nb_nodes + edge_list.senders % nb_nodes
@@ -231,9 +265,11 @@ def _decode_on_edges(layers: Sequence[hk.Linear], states: _Array,
 def takes_edge_lists(spec: clrs.Spec) -> bool:
   """Whether the inputs of a task can be encoded on a list of edges."""
   return has_graph(spec) and not any(
-      stage == clrs.Stage.INPUT and type_ in (
-          clrs.Type.POINTER, clrs.Type.PERMUTATION_POINTER)
-      for stage, _, type_ in spec.values())
+      stage == clrs.Stage.INPUT and (
+          type_ in (clrs.Type.POINTER, clrs.Type.PERMUTATION_POINTER)
+          or location == clrs.Location.EDGE
+          and type_ not in (clrs.Type.MASK, clrs.Type.SCALAR))
+      for stage, location, type_ in spec.values())
 
 
 def has_graph(spec: clrs.Spec) -> bool:

@@ -10,21 +10,26 @@ fixed point of a step instead of its next state.
 
 import functools
 import inspect
-from typing import Any, Callable, NamedTuple, Optional, Tuple
+import math
+from typing import Any, Callable, NamedTuple, Optional, Tuple, Union
 
 import chex
 import clrs
 from clrs._src import processors as clrs_processors
+from dear_jax import diagnostics
 from dear_jax import edge_lists
 from dear_jax import implicit
 from dear_jax import layers
+from dear_jax import regularisers
 from dear_jax import solvers
+from dear_jax import subsets
 import haiku as hk
 import jax
 import jax.numpy as jnp
 
 _Array = chex.Array
 _Context = chex.ArrayTree
+_EdgeFeatures = Union[chex.Array, layers.LowRank]
 ProcessorFactory = Callable[[int], 'Equilibrium']
 
 # How each CLRS kind is rebuilt: from the kind that masks by the adjacency
@@ -100,14 +105,14 @@ class PGN(clrs_processors.Processor):
       self._triplet_graph = narrow(name='triplet_graph')
       self._triplet_out = linear('triplet_out')
 
-  def prepare(self, node_fts: _Array, edge_fts: _Array, graph_fts: _Array,
-              adj_mat: _Array,
+  def prepare(self, node_fts: _Array, edge_fts: _EdgeFeatures,
+              graph_fts: _Array, adj_mat: _Array,
               edge_list: Optional[edge_lists.EdgeList] = None) -> _Context:
     """Everything that a solve can share between its evaluations.
 
     Args:
       node_fts: [B, N, F].
-      edge_fts: [B, N, N, F], or [E, F] if there is an edge list.
+      edge_fts: [B, N, N, F]; with an edge list, [E, F] as `layers.LowRank`.
       graph_fts: [B, F].
       adj_mat: [B, N, N].
       edge_list: The edges, if messages are to be computed on them only.
@@ -118,7 +123,9 @@ class PGN(clrs_processors.Processor):
     size = self._out_size
     chex.assert_axis_dimension(node_fts, -1, size)  # as everywhere in CLRS
     to_pairs = _to_pairs(node_fts.shape, edge_list)
-    messages = self._edge(edge_fts) + to_pairs(
+    of_edges = (self._edge(edge_fts) if edge_list is None
+                else edge_fts.apply(self._edge))
+    messages = of_edges + to_pairs(
         self._receiver.constant(node_fts, size)
         + self._graph(graph_fts)[:, None],
         self._sender.constant(node_fts, size))
@@ -129,8 +136,10 @@ class PGN(clrs_processors.Processor):
     of_messages = [layer.parameters(size, dtype) for layer in (
         self._update_messages, self._gate_messages)]
     context = dict(
-        state_weights=jnp.concatenate(of_states, axis=1),
-        message_weights=jnp.concatenate([w for w, _ in of_messages], axis=1),
+        shared=dict(
+            state_weights=jnp.concatenate(of_states, axis=1),
+            message_weights=jnp.concatenate(
+                [w for w, _ in of_messages], axis=1)),
         messages=messages,
         update=self._update_state.constant(node_fts, size) + of_messages[0][1],
         gate=self._gate_state.constant(node_fts, size) + of_messages[1][1],
@@ -149,7 +158,7 @@ class PGN(clrs_processors.Processor):
   def step(self, hidden: _Array, context: _Context) -> _Array:
     """The next state of the nodes, [B, N, F]."""
     receiver, sender, update, gate = jnp.split(
-        hidden @ context['state_weights'], 4, axis=-1)
+        hidden @ context['shared']['state_weights'], 4, axis=-1)
     edge_list = context['edge_list']
     to_pairs = _to_pairs(hidden.shape, edge_list)
     messages = self._message_mlp(
@@ -163,7 +172,7 @@ class PGN(clrs_processors.Processor):
                              batch_size * nb_nodes), hidden.shape)
 
     to_update, to_gate = jnp.split(
-        messages @ context['message_weights'], 2, axis=-1)
+        messages @ context['shared']['message_weights'], 2, axis=-1)
     update = self._norm(context['update'] + update + to_update)
     gate = jax.nn.sigmoid(self._gate_out(jax.nn.relu(
         context['gate'] + gate + to_gate)))
@@ -238,6 +247,45 @@ class EquilibriumResult(NamedTuple):
   fun: Callable[..., _Array]  # fun(hidden, *args) -> hidden
   args: Tuple[Any, ...]
 
+  def jacobian_penalty(self, key: chex.PRNGKey, fraction: float = 1.0
+                       ) -> _Array:
+    """Estimates `||J||_F^2 / size` at the solution.
+
+    Args:
+      key: Source of the random directions, and of the instances.
+      fraction: The share of the batch to estimate it on. Its gradient is among
+        the most expensive things in a training step, and an estimate on few
+        instances is about as good.
+
+    Returns:
+      A scalar.
+    """
+    batch_size = len(self.solution.value)
+    count = math.ceil(fraction * batch_size)
+    key, choice_key = jax.random.split(key)
+    if count == batch_size:
+      return regularisers.jacobian_penalty(
+          self.fun, self.solution.value, *self.args, key=key)
+    instances, value, args = self._take(
+        jax.random.permutation(choice_key, batch_size)[:count])
+    return regularisers.jacobian_penalty(
+        self.fun, value, *args, key=key, mask=instances < batch_size)
+
+  def spectral_radius(self, key: chex.PRNGKey, count: int = 4) -> _Array:
+    """The mean over some instances of the step's spectral radius."""
+    batch_size = len(self.solution.value)
+    count = min(count, batch_size)
+    instances, value, args = self._take(jnp.arange(count))
+    radius = diagnostics.spectral_radius(self.fun, value, *args, key=key)
+    return jnp.mean(radius, where=instances < batch_size)
+
+  def _take(self, instances: _Array) -> Tuple[_Array, _Array, Any]:
+    """Some instances, as far as there is room, with their part of all else."""
+    instances = subsets.without_overflow(
+        self.args, jnp.sort(instances), len(self.solution.value))
+    value = jnp.take(self.solution.value, instances, axis=0, mode='clip')
+    return instances, value, subsets.Subsets().take(self.args, instances)
+
 
 class Equilibrium(clrs_processors.Processor):
   """A CLRS processor that returns the fixed point of a step.
@@ -278,18 +326,19 @@ class Equilibrium(clrs_processors.Processor):
                         node_mask=node_mask)
     return result.solution.value, result.edges
 
-  def solve(self, node_fts: _Array, edge_fts: _Array, graph_fts: _Array,
-            adj_mat: _Array, hidden: _Array, *,
+  def solve(self, node_fts: _Array, edge_fts: _EdgeFeatures,
+            graph_fts: _Array, adj_mat: _Array, hidden: _Array, *,
             node_mask: Optional[_Array] = None,
             noise: Optional[_Array] = None,
             solver: Optional[solvers.SolverConfig] = None,
-            edge_list: Optional[edge_lists.EdgeList] = None
-            ) -> EquilibriumResult:
+            edge_list: Optional[edge_lists.EdgeList] = None,
+            split: bool = True,
+            backward_probe: Optional[_Array] = None) -> EquilibriumResult:
     """Solves `H = P(H, inputs)` (equation 4 of the paper).
 
     Args:
       node_fts: [B, N, F], encoded inputs.
-      edge_fts: [B, N, N, F], or [E, F] if there is an edge list.
+      edge_fts: [B, N, N, F]; with an edge list, [E, F] as `layers.LowRank`.
       graph_fts: [B, F].
       adj_mat: [B, N, N], 1 where messages may pass, self-loops included.
       hidden: [B, N, F], where to start; the paper starts from 0.
@@ -301,6 +350,8 @@ class Equilibrium(clrs_processors.Processor):
       edge_list: The edges, to compute messages on them only. It takes the
         place of the adjacency matrix, so there can be no padding as well. Only
         factories with `takes_edge_lists` make processors that know it.
+      split: Whether the last quarter of a batch is solved on its own.
+      backward_probe: As in `dear_jax.fixed_point`.
 
     Returns:
       The solution, along with the step.
@@ -317,7 +368,8 @@ class Equilibrium(clrs_processors.Processor):
           value=hidden,
           steps=jnp.ones(hidden.shape[:1], jnp.int32),
           residual=jnp.full(hidden.shape[:1], jnp.inf, hidden.dtype),
-          converged=jnp.zeros(hidden.shape[:1], bool))
+          converged=jnp.zeros(hidden.shape[:1], bool),
+          evaluations=jnp.ones(()))
       return EquilibriumResult(
           solution=solution, edges=self._step.edges(hidden, context),
           fun=lambda hidden: hidden, args=())
@@ -337,7 +389,9 @@ class Equilibrium(clrs_processors.Processor):
       hidden = hidden * node_mask[..., None]
     solution = implicit.fixed_point(
         fun, hidden, *args, forward=solver or self.solver,
-        backward=self._backward, gradient=self._gradient)
+        backward=self._backward, gradient=self._gradient,
+        subsets=subsets.Subsets() if split else None,
+        backward_probe=backward_probe)
     return EquilibriumResult(
         solution=solution, edges=self._step.edges(solution.value, context),
         fun=fun, args=args)

@@ -107,15 +107,12 @@ class Progress:
       return
     self._shown_at = now
     metrics = read()
-    loss, converged = metrics['loss'], metrics['converged']
-    mean, most = metrics['solver_steps_mean'], metrics['solver_steps_max']
     if self._bar is not None:
-      self._bar.set_postfix_str(f'loss {loss:.3f}  solver {mean:.1f} '
-                                f'(max {most:.0f})  conv. {converged:.0%}')
+      self._bar.set_postfix_str(f'loss {metrics["loss"]:.3f}  '
+                                f'{solver_summary(metrics, short=True)}')
     else:
-      print(f'step {step}/{self._total}  loss {loss:.4f}  '
-            f'solver steps {mean:.1f} (max {most:.0f})  '
-            f'converged {converged:.0%}{self._speed(now)}',
+      print(f'step {step}/{self._total}  loss {metrics["loss"]:.4f}  '
+            f'{solver_summary(metrics)}{self._speed(now)}',
             file=self._stream, flush=True)
 
   def _speed(self, now: float) -> str:
@@ -125,6 +122,29 @@ class Progress:
     rate = (self._step - step) / (now - since)
     left = duration((self._total - self._step) / rate)
     return f'  {rate:.2f} steps/s  {left} left'
+
+
+def solver_summary(metrics: Metrics, short: bool = False) -> str:
+  """How the solves fared, in one line."""
+  mean, most = metrics['solver_steps_mean'], metrics['solver_steps_max']
+  converged = metrics['converged']
+  backward = metrics.get('backward_steps_mean')  # 0 if there is no such solve
+  if short:
+    text = f'solver {mean:.1f} (max {most:.0f})'
+    text += f' + {backward:.1f}' if backward else ''
+    if backward:
+      converged = min(converged, metrics['backward_converged'])
+    return f'{text}  conv. {converged:.0%}'
+  text = f'solver steps {mean:.1f} (max {most:.0f})  converged {converged:.0%}'
+  if backward:
+    text += (f'  backward {backward:.1f} (max '
+             f'{metrics["backward_steps_max"]:.0f})  converged '
+             f'{metrics["backward_converged"]:.0%}')
+  if 'gradient_norm' in metrics:
+    text += f'  gradient {metrics["gradient_norm"]:.2f}'
+  if 'spectral_radius' in metrics:
+    text += f'  spectral radius {metrics["spectral_radius"]:.2f}'
+  return text
 
 
 def duration(seconds: float) -> str:

@@ -9,10 +9,12 @@ its result is settled.
 """
 
 import dataclasses
+import functools
 import math
-from typing import Any, Callable, NamedTuple, Optional, Tuple
+from typing import Any, Callable, NamedTuple, Optional, Protocol, Tuple
 
 import chex
+from dear_jax import updates
 import jax
 from jax import lax
 import jax.numpy as jnp
@@ -20,9 +22,13 @@ import jax.numpy as jnp
 _Array = chex.Array
 _Tree = chex.ArrayTree
 
-METHODS = ('anderson', 'picard', 'broyden')
+METHODS = tuple(updates.METHODS)
 STOP_MODES = ('rel', 'abs')
 SELECTIONS = ('first', 'lowest', 'last')
+
+# Once no more than a quarter of a batch is left to be solved, the quarter is
+# solved on its own. More such stages would cost compilation and gain little.
+_LAST_PART = 4
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -82,6 +88,8 @@ class Solution:
     residual: The residual of the selected iterate.
     converged: Whether that residual is under the tolerance. Never true for an
       instance that produced NaN or infinity on its way.
+    evaluations: How many evaluations of the whole batch were paid for. It is
+      more than the mean of `steps`, as others have to wait for stragglers.
     trajectory: `f(z)` of every evaluation if asked for; row `t` is valid for
       the instances with `t < steps`.
   """
@@ -89,7 +97,18 @@ class Solution:
   steps: _Array  # [B], int32
   residual: _Array  # [B]
   converged: _Array  # [B], bool
+  evaluations: _Array  # []
   trajectory: Optional[_Tree] = None  # [max_iter, B, ...]
+
+
+class Subsets(Protocol):
+  """How to go on with some of the instances of a problem."""
+
+  def fits(self, args: Any, wanted: _Array, size: int) -> _Array:
+    """Whether a problem of `size` can hold the wanted instances, [B]."""
+
+  def take(self, args: Any, instances: _Array) -> Any:
+    """The arguments of some instances; those beyond the batch are fillers."""
 
 
 def solve(fun: Callable[..., _Tree],
@@ -135,13 +154,76 @@ def solve_with_origin(fun: Callable[..., _Tree],
                       init: _Tree,
                       *args: Any,
                       config: SolverConfig,
-                      return_trajectory: bool = False
+                      return_trajectory: bool = False,
+                      subsets: Optional[Subsets] = None
                       ) -> Tuple[Solution, _Tree]:
-  """As `solve`, unchecked, with the state that `fun` mapped to the value."""
-  problem = _Problem(fun, init, args, config, return_trajectory)
-  state = lax.while_loop(
-      lambda s: (s.step < config.max_iter) & ~jnp.all(s.settled),
-      problem.iterate, problem.initial_state())
+  """As `solve`, unchecked, with the state that `fun` mapped to the value.
+
+  Args:
+    fun: As in `solve`.
+    init: As in `solve`.
+    *args: As in `solve`.
+    config: As in `solve`.
+    return_trajectory: As in `solve`.
+    subsets: If given, the last quarter of a batch is solved on its own, so that
+      stragglers do not make all others pay.
+
+  Returns:
+    The solution and its origin.
+  """
+  return solve_prepared(
+      lambda args: lambda state: fun(state, *args), init, args, config=config,
+      return_trajectory=return_trajectory, subsets=subsets)
+
+
+def solve_prepared(prepare: Callable[[Any], Callable[[_Tree], _Tree]],
+                   init: _Tree,
+                   args: Any,
+                   *,
+                   config: SolverConfig,
+                   return_trajectory: bool = False,
+                   subsets: Optional[Subsets] = None
+                   ) -> Tuple[Solution, _Tree]:
+  """As `solve_with_origin`, of a function that is made before the loop.
+
+  Args:
+    prepare: Maps the arguments to a function of the state. What it computes is
+      computed once, and once more for every subset.
+    init: As in `solve`.
+    args: What to prepare from.
+    config: As in `solve`.
+    return_trajectory: As in `solve`.
+    subsets: As in `solve_with_origin`, of `args`.
+
+  Returns:
+    The solution and its origin.
+  """
+  problem = _Problem(prepare(args), init, config, return_trajectory)
+  goes_on = lambda s: (s.step < config.max_iter) & ~jnp.all(s.settled)
+  state = problem.initial_state()
+  batch_size = state.settled.shape[0]
+  part_size = batch_size // _LAST_PART
+  if (subsets is None or not part_size or return_trajectory
+      or config.select != 'first'):  # the others ask for all iterates
+    state = lax.while_loop(goes_on, problem.iterate, state)
+    return problem.solution(state), problem.origin(state)
+
+  def are_few(s):
+    return (jnp.sum(~s.settled) <= part_size) & subsets.fits(
+        args, ~s.settled, part_size)
+
+  def solve_rest(state):
+    instances, = jnp.nonzero(~state.settled, size=part_size,
+                             fill_value=batch_size)
+    evaluate = problem.flat(prepare(subsets.take(args, instances)))
+    rest = lax.while_loop(
+        goes_on, functools.partial(problem.iterate, evaluate=evaluate),
+        state.take(instances))
+    return state.put(instances, rest)
+
+  state = lax.while_loop(lambda s: goes_on(s) & ~are_few(s), problem.iterate,
+                         state)
+  state = lax.cond(goes_on(state), solve_rest, lambda s: s, state)
   return problem.solution(state), problem.origin(state)
 
 
@@ -155,7 +237,8 @@ def solve_unrolled(fun: Callable[..., _Tree],
   with `max_iter`. Evaluations stop once every instance is settled.
   """
   check_problem(fun, init, args)
-  problem = _Problem(fun, init, args, config, return_trajectory=False)
+  problem = _Problem(lambda state: fun(state, *args), init, config,
+                     return_trajectory=False)
 
   def body(state, _):
     state = lax.cond(jnp.all(state.settled), lambda s: s, problem.iterate,
@@ -205,6 +288,7 @@ class _Iterate(NamedTuple):
 class _State(NamedTuple):
   """The carry of the loop. Vectors of an instance are flat, of size D."""
   step: _Array  # [], evaluations so far
+  cost: _Array  # [], the instances that were evaluated, added up
   point: _Array  # [B, D], where to evaluate next
   best: _Iterate  # the one of lowest residual
   last: Optional[_Iterate]  # the last one; only kept for 'last'
@@ -214,11 +298,34 @@ class _State(NamedTuple):
   memory: Any
   trajectory: Optional[_Array]  # [max_iter, B, D]
 
+  def take(self, instances: _Array) -> '_State':
+    """The state of some instances; fillers, beyond the batch, are settled."""
+    fillers = instances >= self.settled.shape[0]
+    return _State(
+        step=self.step,
+        cost=self.cost,
+        memory=self.memory.take(instances),
+        last=None,
+        trajectory=None,
+        **{name: updates.take(getattr(self, name), instances)
+           for name in ('point', 'best', 'steps', 'failed')},
+        settled=updates.take(self.settled, instances) | fillers)
+
+  def put(self, instances: _Array, part: '_State') -> '_State':
+    """Takes over what became of some instances, but not how to go on."""
+    put = lambda x, y: x.at[instances].set(y, mode='drop')
+    return self._replace(
+        step=part.step,
+        cost=part.cost,
+        **{name: jax.tree_util.tree_map(put, getattr(self, name),
+                                        getattr(part, name))
+           for name in ('best', 'steps', 'settled', 'failed')})
+
 
 class _Problem:
   """One fixed-point problem with its solver: the pieces of the loop."""
 
-  def __init__(self, fun, init, args, config, return_trajectory):
+  def __init__(self, fun, init, config, return_trajectory):
     self._config = config
     self._return_trajectory = return_trajectory
     self._init = init
@@ -228,8 +335,12 @@ class _Problem:
     # Narrow types hold a state well enough, but not the sums over one.
     self._dtype = jnp.promote_types(jnp.result_type(*self._dtypes),
                                     jnp.float32)
-    self._evaluate = lambda z: self._ravel(fun(self._unravel(z), *args))
-    self._method = _SOLVERS[config.method](config)
+    self.evaluate = self.flat(fun)
+    self._method = updates.METHODS[config.method](config)
+
+  def flat(self, fun):
+    """The same function, of states with a flat vector for each instance."""
+    return lambda point: self._ravel(fun(self._unravel(point)))
 
   def _ravel(self, tree):
     leaves = [jnp.reshape(x, (x.shape[0], -1)).astype(self._dtype)
@@ -241,7 +352,7 @@ class _Problem:
     for shape, dtype in zip(self._shapes, self._dtypes):
       size = math.prod(shape[1:])
       leaf = flat[..., start:start + size].astype(dtype)
-      leaves.append(jnp.reshape(leaf, flat.shape[:-2] + shape))
+      leaves.append(jnp.reshape(leaf, flat.shape[:-1] + shape[1:]))
       start += size
     return jax.tree_util.tree_unflatten(self._treedef, leaves)
 
@@ -253,6 +364,7 @@ class _Problem:
     no = jnp.zeros((batch_size,), bool)
     return _State(
         step=jnp.zeros((), jnp.int32),
+        cost=jnp.zeros((), jnp.int32),
         point=point,
         best=nothing,
         last=nothing if self._config.select == 'last' else None,
@@ -263,10 +375,10 @@ class _Problem:
         trajectory=jnp.zeros((self._config.max_iter,) + point.shape,
                              self._dtype) if self._return_trajectory else None)
 
-  def iterate(self, state: _State) -> _State:
+  def iterate(self, state: _State, evaluate=None) -> _State:
     """Evaluates the function once and moves every unsettled instance."""
     config = self._config
-    value = self._evaluate(state.point)
+    value = (evaluate or self.evaluate)(state.point)
     finite = jnp.all(jnp.isfinite(value), axis=-1)
     # Nothing that is not finite may enter the memory or the gradient.
     value = jnp.where(finite[:, None], value, state.point)
@@ -297,6 +409,7 @@ class _Problem:
           trajectory, jnp.where(active[:, None], value, 0), state.step, axis=0)
     return _State(
         step=state.step + 1,
+        cost=state.cost + len(point),
         point=point,
         best=best,
         last=last,
@@ -314,6 +427,7 @@ class _Problem:
         steps=state.steps,
         residual=selected.residual,
         converged=(selected.residual < self._config.tol) & ~state.failed,
+        evaluations=state.cost / len(state.settled),
         trajectory=None if trajectory is None else self._unravel(trajectory))
 
   def origin(self, state: _State) -> _Tree:
@@ -325,174 +439,14 @@ class _Problem:
     return state.last.update(state.failed, state.best)
 
 
-def _dot(x: _Array, y: _Array) -> _Array:
-  """Inner products over the last axis, at full precision on every device."""
-  return jnp.einsum('...d,...d->...', x, y, precision=lax.Precision.HIGHEST)
-
-
 def _residual(value: _Array, point: _Array, stop_mode: str) -> _Array:
   """The paper's pre-fixed-point criterion, one entry an instance."""
   change = value - point
-  distance = jnp.sqrt(_dot(change, change))
+  distance = jnp.sqrt(updates.dot(change, change))
   if stop_mode == 'abs':
     return distance
-  norm = jnp.sqrt(_dot(value, value))
+  norm = jnp.sqrt(updates.dot(value, value))
   # The zero state can be a fixed point too: 0 / 0 counts as 0.
   limits = jnp.finfo(distance.dtype)
   ratio = distance / jnp.maximum(norm, limits.tiny)
   return jnp.where(norm > 0, ratio, jnp.where(distance > 0, limits.max, 0.0))
-
-
-class _Picard:
-  """Plain iteration, `z <- (1 - damping) z + damping f(z)`."""
-
-  def __init__(self, config: SolverConfig):
-    self._damping = config.damping
-
-  def init(self, point):
-    del point
-    return ()
-
-  def propose(self, step, point, value, memory):
-    del step
-    return point + self._damping * (value - point), memory
-
-
-class _AndersonMemory(NamedTuple):
-  values: _Array  # [M, B, D], past f(z)
-  changes: _Array  # [M, B, D], past f(z) - z
-  gram: _Array  # [B, M, M], inner products of the changes
-
-
-class _Anderson:
-  """Anderson acceleration (Anderson, 1965; section 4 of the DEAR paper).
-
-  The next point is the mixture of the last M evaluations whose mixed change
-  `f(z) - z` is smallest. The ridge is relative to the trace of the Gram matrix:
-  forward solves have entries around 1e3 there, backward solves around 1e-8,
-  and an absolute ridge would be nothing to the one and everything to the other.
-  """
-
-  def __init__(self, config: SolverConfig):
-    self._size = min(config.memory, config.max_iter)
-    self._ridge = config.ridge
-    self._damping = config.damping
-
-  def init(self, point):
-    history = jnp.zeros((self._size,) + point.shape, point.dtype)
-    gram = jnp.zeros((point.shape[0], self._size, self._size), point.dtype)
-    return _AndersonMemory(values=history, changes=history, gram=gram)
-
-  def propose(self, step, point, value, memory):
-    slot = step % self._size
-    change = value - point
-    replace = lax.dynamic_update_index_in_dim
-    values = replace(memory.values, value, slot, axis=0)
-    changes = replace(memory.changes, change, slot, axis=0)
-    # Only one row of the Gram matrix is new.
-    row = jnp.einsum('mbd,bd->bm', changes, change,
-                     precision=lax.Precision.HIGHEST)
-    gram = replace(memory.gram, row, slot, axis=1)
-    gram = replace(gram, row, slot, axis=2)
-    weights = self._mixing_weights(gram, jnp.arange(self._size) <= step)
-    mix = lambda history: jnp.einsum(  # pylint:disable=g-long-lambda
-        'bm,mbd->bd', weights, history, precision=lax.Precision.HIGHEST)
-    proposal = mix(values)
-    if self._damping != 1.0:
-      proposal -= (1 - self._damping) * mix(changes)
-    return proposal, _AndersonMemory(values, changes, gram)
-
-  def _mixing_weights(self, gram, used):
-    """Solves `(G^T G + ridge I) a = 1` and scales `a` to sum one."""
-    trace = jnp.trace(gram, axis1=-2, axis2=-1)[:, None, None]
-    scaled = gram / jnp.where(trace > 0, trace, 1.0)
-    # Slots that are still empty get weight zero, through a one on the diagonal.
-    diagonal = jnp.where(used, self._ridge, 1.0).astype(gram.dtype)
-    ones = jnp.broadcast_to(used.astype(gram.dtype), gram.shape[:-1])
-    weights = _solve_positive_definite(scaled + jnp.diag(diagonal), ones)
-    return weights / jnp.sum(weights, axis=-1, keepdims=True)
-
-
-def _solve_positive_definite(matrix: _Array, rhs: _Array) -> _Array:
-  """Solves many tiny positive definite systems by Gauss-Jordan elimination.
-
-  Elimination without pivoting is stable for such matrices. Written out, it
-  needs no LAPACK call, so that it lowers for every platform, shards along the
-  batch, and never leaves the device.
-
-  Args:
-    matrix: [B, M, M].
-    rhs: [B, M].
-
-  Returns:
-    [B, M], not finite where a matrix is singular.
-  """
-  def eliminate(k, table):
-    pivot_row = lax.dynamic_index_in_dim(table, k, axis=1)  # [B, 1, M + 1]
-    pivot_row = pivot_row / lax.dynamic_index_in_dim(pivot_row, k, axis=2)
-    factors = lax.dynamic_index_in_dim(table, k, axis=2)  # [B, M, 1]
-    table = table - factors * pivot_row
-    return lax.dynamic_update_slice_in_dim(table, pivot_row, k, axis=1)
-
-  table = jnp.concatenate([matrix, rhs[..., None]], axis=-1)
-  table = lax.fori_loop(0, matrix.shape[-1], eliminate, table)
-  return table[..., -1]
-
-
-class _BroydenMemory(NamedTuple):
-  """The inverse Jacobian of `f(z) - z` is `-I + sum_m left_m right_m^T`."""
-  left: _Array  # [M, B, D]
-  right: _Array  # [M, B, D]
-  move: _Array  # [B, D], the last step taken
-  change: _Array  # [B, D], f(z) - z before that step
-
-
-class _Broyden:
-  """Broyden's good method with limited memory, started afresh when full.
-
-  Kelley, Solving Nonlinear Equations with Newton's Method (2003), chapter 4.
-  """
-
-  def __init__(self, config: SolverConfig):
-    self._size = min(config.memory, config.max_iter)
-    self._damping = config.damping
-
-  def init(self, point):
-    history = jnp.zeros((self._size,) + point.shape, point.dtype)
-    nothing = jnp.zeros_like(point)
-    return _BroydenMemory(history, history, nothing, nothing)
-
-  def propose(self, step, point, value, memory):
-    change = value - point
-    slot = (step - 1) % self._size
-    keep = jnp.where(slot == 0, 0.0, 1.0).astype(point.dtype)
-    left, right = memory.left * keep, memory.right * keep
-
-    # The rank-one update that makes the last step satisfy the secant equation.
-    # On the first evaluation there is no last step, and the update is zero.
-    change_diff = change - memory.change
-    row = _apply_low_rank(right, left, memory.move)
-    column = memory.move - _apply_low_rank(left, right, change_diff)
-    scale = _dot(row, change_diff)
-    eps = jnp.finfo(point.dtype).eps
-    usable = jnp.abs(scale) > eps * jnp.sqrt(
-        _dot(row, row) * _dot(change_diff, change_diff))
-    column = jnp.where(usable[:, None],
-                       column / jnp.where(usable, scale, 1.0)[:, None], 0.0)
-    replace = lax.dynamic_update_index_in_dim
-    left = replace(left, column, slot, axis=0)
-    right = replace(right, row, slot, axis=0)
-
-    move = -self._damping * _apply_low_rank(left, right, change)
-    return point + move, _BroydenMemory(left, right, move, change)
-
-
-def _apply_low_rank(left: _Array, right: _Array, vector: _Array) -> _Array:
-  """`(-I + sum_m left_m right_m^T) vector`, per instance."""
-  coefficients = jnp.einsum('mbd,bd->bm', right, vector,
-                            precision=lax.Precision.HIGHEST)
-  return jnp.einsum('bm,mbd->bd', coefficients, left,
-                    precision=lax.Precision.HIGHEST) - vector
-
-
-_SOLVERS = {'anderson': _Anderson, 'picard': _Picard, 'broyden': _Broyden}

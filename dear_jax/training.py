@@ -156,6 +156,7 @@ class _Trainer:
         dropout_prob=config.dropout_prob,
         freeze_processor=config.freeze_processor,
         jacobian_weight=config.jacobian_weight,
+        jacobian_fraction=config.jacobian_fraction,
         noise_stddev=config.noise_stddev, layout=config.layout)
     self._model.init([example.features for example in examples], config.seed)
     self._best = checkpoints.Best(params=self._model.params)
@@ -267,7 +268,7 @@ class _Trainer:
 
   def _validate(self, step: int, final: bool = False) -> None:
     """Validates, and keeps the parameters if they are the best so far."""
-    results = self._evaluate(self._val_set)
+    results = self._evaluate(self._val_set, with_spectral_radius=True)
     for algorithm, values in zip(self._config.algorithms, results):
       self._metrics.write({'split': 'val', 'step': step,
                            **({'final': True} if final else {}),
@@ -281,17 +282,17 @@ class _Trainer:
       self._saved.save_best(self._best)
     self._progress.message(
         f'step {step}  validation loss {mean["task_loss"]:.4f}  '
-        f'score {mean["score"]:.4f}  solver steps '
-        f'{mean["solver_steps_mean"]:.1f} (max {mean["solver_steps_max"]:.0f})'
-        f'  converged {mean["converged"]:.0%}{"  (best)" if is_best else ""}')
+        f'score {mean["score"]:.4f}  {progress.solver_summary(mean)}'
+        f'{"  (best)" if is_best else ""}')
 
-  def _evaluate(self, datasets, *, stoppable: bool = False
-                ) -> List[Dict[str, float]]:
+  def _evaluate(self, datasets, *, stoppable: bool = False,
+                with_spectral_radius: bool = False) -> List[Dict[str, float]]:
     """Scores the present parameters, one dictionary an algorithm.
 
     Args:
       datasets: The batches of every algorithm.
       stoppable: Whether a signal ends the evaluation with a `_Stopped`.
+      with_spectral_radius: Whether to estimate it too.
     """
     results = []
     for i, batches in enumerate(datasets):
@@ -300,7 +301,9 @@ class _Trainer:
         if stoppable and self._signals.requested:
           raise _Stopped
         self._announce('evaluation', i, feedback)
-        pred, values = self._model.evaluate(self._eval_key, feedback, i)
+        pred, values = self._model.evaluate(
+            self._eval_key, feedback, i,
+            with_spectral_radius=with_spectral_radius)
         truths.append(feedback.outputs)
         preds.append(pred)
         metrics.append(values)
@@ -324,7 +327,8 @@ class _Trainer:
                            config.train_steps)
     self._model.params = self._best.params
     try:
-      val = self._evaluate(self._val_set, stoppable=True)
+      val = self._evaluate(self._val_set, stoppable=True,
+                           with_spectral_radius=True)
       self._progress.wait(f'testing on {config.test_samples} samples of size '
                           f'{config.test_size} ...')
       test = self._evaluate(self._test_set, stoppable=True)
@@ -350,12 +354,11 @@ class _Trainer:
 
   def _announce(self, what: str, index: int, feedback: clrs.Feedback) -> None:
     """Says that something is compiled, if these shapes are new."""
-    size = max(x.data.shape[1] for x in feedback.features.inputs
-               if x.name == 'pos')
-    if (what, index, size) not in self._announced:
-      self._announced.add((what, index, size))
+    shape = self._model.describe_shape(feedback.features, index)
+    if (what, index, shape) not in self._announced:
+      self._announced.add((what, index, shape))
       self._progress.wait(f'compiling the {what} of '
-                          f'{self._config.algorithms[index]}, size {size} ...')
+                          f'{self._config.algorithms[index]}, {shape} ...')
 
   def _diverged(self, what: str, step: int) -> FloatingPointError:
     config = self._config

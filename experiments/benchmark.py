@@ -14,7 +14,8 @@ Times are medians of rounds in which all measurements take turns, and are also
 given in units U: the time, in the same rounds, of the two edge matrix products
 of one dense message-passing step, [batch * n * n, 128] x [128, 128] twice. So
 the noise of a machine mostly cancels. Nothing else should run at the same time.
-The network is untrained, and solves take as many evaluations as the table says.
+The network is untrained unless --run names the folder of a run; solves take as
+many evaluations as the table says.
 
 CLRS is `clrs.models.BaselineModel` with the same step as its processor,
 unrolled for as many steps as the algorithm takes.
@@ -40,6 +41,8 @@ import cli
 _TASK = flags.DEFINE_string('task', 'bfs', 'task to measure on')
 _PROCESSOR = flags.DEFINE_string('processor', 'dear_pgn', 'kind of processor')
 _LAYOUT = flags.DEFINE_string('layout', 'auto', 'auto, dense or sparse')
+_RUN = flags.DEFINE_string(
+    'run', None, 'run folder whose best parameters to measure with')
 _QUICK = flags.DEFINE_boolean(
     'quick', False, 'fewer sizes and rounds; no unrolled gradient, no memory, '
     'no cold start')
@@ -54,6 +57,13 @@ _WIDTH = 128
 _ITERATIONS = 10
 # Larger dense batches would need more memory than a laptop has.
 _MOST_PAIRS = 32 * 128 * 128
+# A recurrent model is left out if it would pass more messages than this, which
+# takes about a minute.
+_MOST_MESSAGES = 2e7
+# What takes longer than this is measured less often than the rest.
+_LONG_SECONDS = 3
+# Parameters have to stay as they are, so that solves do.
+_LEARNING_RATE = 1e-12
 
 
 class Measurements:
@@ -75,6 +85,8 @@ class Measurements:
     for i in range(rounds):
       cli.progress(f'measuring: round {i + 1} of at most {rounds}')
       for name, (run, divisor) in self._cases.items():
+        if i >= 2 and self.seconds[name][-1] * divisor > _LONG_SECONDS:
+          continue
         before = time.perf_counter()
         run()
         self.seconds.setdefault(name, []).append(
@@ -107,6 +119,7 @@ def model_of(sampler, gradient='implicit', max_iter=40):
   """A model with the settings of the paper, and a batch."""
   # pylint: disable=g-import-not-at-top
   import dear_jax
+  from dear_jax import checkpoints
   from dear_jax import configs
   import dataclasses
   config = dataclasses.replace(
@@ -115,9 +128,11 @@ def model_of(sampler, gradient='implicit', max_iter=40):
   batch = sampler.batch(0)
   model = dear_jax.DEARModel(
       sampler.spec, batch, config.processor_factory(), hidden_dim=_WIDTH,
-      encoder_init=config.encoder_init, learning_rate=config.learning_rate,
+      encoder_init=config.encoder_init, learning_rate=_LEARNING_RATE,
       grad_clip_max_norm=config.grad_clip_max_norm, layout=_LAYOUT.value)
   model.init(batch.features, 0)
+  if _RUN.value:
+    model.params = checkpoints.load_best(_RUN.value)
   return model, batch
 
 
@@ -187,13 +202,10 @@ def measure_training(results, rounds):
     gradients += ('unrolled',)
   for gradient in gradients:
     model, batch = model_of(sampler, gradient)
-    params, opt_state = model.params, model.opt_state
-    def run(model=model, batch=batch, params=params, opt_state=opt_state,
-            gradient=gradient):
-      # The same step every time, so that solves stay as they are.
-      model.params, model.opt_state = params, opt_state
-      model.feedback(jax.random.PRNGKey(0), batch)
-      solver[gradient] = jax.device_get(model.metrics)
+    key = jax.random.PRNGKey(0)
+    def run(model=model, batch=batch, gradient=gradient):
+      jax.block_until_ready(model.feedback(key, batch))
+      solver[gradient] = model.metrics
     measurements.add(gradient, run)
   for gradient in gradients[1:]:
     for max_iter in (10, 160) if not _QUICK.value else ():
@@ -203,25 +215,29 @@ def measure_training(results, rounds):
   measurements.run(rounds, 60)
   rows = []
   for gradient, metrics in solver.items():
-    mean, most = (float(metrics[f'solver_steps_{x}']) for x in ('mean', 'max'))
+    needed, paid, backwards = (float(metrics[x]) for x in (
+        'solver_steps_mean', 'evaluations', 'backward_steps_mean'))
     seconds = measurements.median(gradient)
     rows.append(dict(
         gradient=gradient, seconds=seconds,
-        units=seconds / measurements.median('U'), evaluations_mean=mean,
-        evaluations_max=most, waste=most / mean,
+        units=seconds / measurements.median('U'), evaluations=needed,
+        evaluations_paid=paid, waste=paid / needed,
+        backward_evaluations=backwards,
         memory={x: memory.get(f'{gradient} {x}') for x in (10, 160)}))
   results['training'] = rows
   results['measurements']['training'] = measurements.seconds
   megabytes = lambda x: '' if x is None else f'{x / 2**20:,.0f}'
   print(f'Training step of {_TASK.value}, batch {_BATCH_SIZE}, size '
-        f'{_TRAINING_SIZE}. Evaluations are the mean over instances and what '
-        'the batch pays; memory is the scratch space in MiB:\n')
+        f'{_TRAINING_SIZE}. Evaluations are those that an instance needs and '
+        'those that it pays for, as others need more; memory is the scratch '
+        'space in MiB:\n')
   cli.print_table(
-      ['gradient', 'ms', 'U', 'evaluations', 'paid / needed',
-       'memory, max_iter 10', 'max_iter 160'],
+      ['gradient', 'ms', 'U', 'evaluations', 'paid', 'paid / needed',
+       'backwards', 'memory, max_iter 10', 'max_iter 160'],
       [[row['gradient'], f'{1e3 * row["seconds"]:.0f}', f'{row["units"]:.1f}',
-        f'{row["evaluations_mean"]:.1f} / {row["evaluations_max"]:.0f}',
-        f'{row["waste"]:.2f}', megabytes(row['memory'][10]),
+        f'{row["evaluations"]:.1f}', f'{row["evaluations_paid"]:.1f}',
+        f'{row["waste"]:.2f}', f'{row["backward_evaluations"]:.1f}',
+        megabytes(row['memory'][10]),
         megabytes(row['memory'][160])] for row in rows])
 
 
@@ -288,7 +304,7 @@ def recurrent_model(size, batch_size):
   from dear_jax import tasks
   import jax
   if (_TASK.value not in clrs.SPECS or _PROCESSOR.value != 'dear_pgn'
-      or batch_size * size > _BATCH_SIZE * 64):
+      or size > 64):
     return None
   options = ({'p': tasks.EDGE_PROBABILITIES}
              if 'adj' in clrs.SPECS[_TASK.value] else {})
@@ -298,11 +314,13 @@ def recurrent_model(size, batch_size):
   batch = sampler.next(batch_size)
   spec, iterator = clrs.process_permutations(spec, iter([batch]), True)
   batch = next(iterator)
+  steps = max(1, batch.features.hints[0].data.shape[0] - 1)
+  if steps * batch_size * size**2 > _MOST_MESSAGES:
+    return None
   model = clrs.models.BaselineModel(
       spec, batch, processors.PGN, hidden_dim=_WIDTH, decode_hints=False,
       encoder_init='xavier_on_scalars')
   model.init(batch.features, 0)
-  steps = max(1, batch.features.hints[0].data.shape[0] - 1)
   return (lambda: jax.block_until_ready(
       model.predict(jax.random.PRNGKey(0), batch.features)[0]), steps)
 
@@ -347,6 +365,22 @@ def first_step():
                     'step': done - built}))
 
 
+def check_run():
+  """Raises an error unless the run fits what is to be measured."""
+  # pylint: disable=g-import-not-at-top
+  from dear_jax import checkpoints
+  from dear_jax import configs
+  config = configs.load_config(_RUN.value)
+  has = (config.algorithms, config.processor, config.hidden_size)
+  needs = ((_TASK.value,), _PROCESSOR.value, _WIDTH)
+  if has != needs:
+    raise ValueError(
+        f'--run must be a run of {_TASK.value} with {_PROCESSOR.value} and '
+        f'hidden_size {_WIDTH}; that in {_RUN.value} is of '
+        f'{", ".join(has[0])} with {has[1]} and hidden_size {has[2]}.')
+  checkpoints.load_best(_RUN.value)
+
+
 def main(unused_argv):
   logging.set_verbosity(logging.ERROR)
   if _FIRST_STEP.value:
@@ -355,6 +389,7 @@ def main(unused_argv):
   with cli.silence():
     # pylint: disable=g-import-not-at-top
     import dear_jax
+    from dear_jax import checkpoints
     from dear_jax import host_memory
     from dear_jax import models
     from dear_jax import processors
@@ -365,13 +400,15 @@ def main(unused_argv):
     samplers.check_choice('task', _TASK.value, samplers.task_names())
     samplers.check_choice('processor', _PROCESSOR.value, processors.KINDS)
     samplers.check_choice('layout', _LAYOUT.value, models.LAYOUTS)
-  except ValueError as e:
+    if _RUN.value:
+      check_run()
+  except (ValueError, checkpoints.RunError) as e:
     cli.fail(str(e))
   host_memory.keep_freed_memory()
   training.enable_compilation_cache()
   results = {
       'task': _TASK.value, 'processor': _PROCESSOR.value,
-      'layout': _LAYOUT.value,
+      'layout': _LAYOUT.value, 'run': _RUN.value,
       'versions': {'dear_jax': dear_jax.__version__, 'jax': jax.__version__},
       'device': jax.devices()[0].device_kind, 'cores': os.cpu_count(),
       'measurements': {}}

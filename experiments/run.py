@@ -74,6 +74,8 @@ SETTINGS = (
     ('gradient', 'string', 'implicit',
      'gradient of the equilibrium: implicit, one_step or unrolled'),
     ('jacobian_weight', 'float', '0.0001', 'weight of the Jacobian penalty'),
+    ('jacobian_fraction', 'float', '0.25',
+     'share of a batch that the Jacobian penalty is estimated on'),
     ('noise_stddev', 'float', '0.0',
      "noise on the processor's output in training; the paper's code has 0.001"),
     ('use_ln', 'boolean', 'True', 'layer norm at the end of the processor'),

@@ -138,3 +138,60 @@ def test_wrong_layouts_are_named():
 def test_a_list_needs_no_pointers_among_the_inputs():
   assert nets.takes_edge_lists(clrs.SPECS['bfs'])
   assert not nets.takes_edge_lists(clrs.SPECS['insertion_sort'])
+
+
+def test_edges_of_some_instances():
+  _, batch = make('bfs', batch_size=8)
+  edges = edge_lists.from_inputs(batch.features.inputs)
+  count = lambda b: int(np.sum(edges.receivers // 6 == b))
+  room = len(edges.pairs) * 3 // 8
+  chosen = sorted(sorted(range(8), key=count)[:2])
+  instances = jnp.array(chosen + [8])
+  on_device = edge_lists.EdgeList(*map(jnp.asarray, edges))
+  part, rows = edge_lists.take(on_device, instances, 8, 6)
+  assert len(part.pairs) == room
+  real = np.asarray(part.receivers) < 18
+  assert real.sum() == sum(map(count, chosen))
+  assert (np.diff(part.receivers) >= 0).all()
+  rows = np.asarray(rows)[real]
+  for new, old in enumerate(chosen):
+    of_new = np.asarray(part.receivers)[real] // 6 == new
+    assert set(edges.receivers[rows][of_new] // 6) == {old}
+  for name, span in (('senders', 6), ('receivers', 6), ('pairs', 36)):
+    np.testing.assert_array_equal(
+        np.asarray(getattr(part, name))[real] % span,
+        getattr(edges, name)[rows] % span)
+  wanted = jnp.isin(jnp.arange(8), jnp.array(chosen))
+  assert edge_lists.fits(on_device, wanted, 6, 3)
+  assert not edge_lists.fits(on_device, jnp.ones(8, bool), 6, 3)
+  kept = edge_lists.without_overflow(on_device, jnp.arange(3), 8, 6)
+  total = np.cumsum([count(b) for b in range(3)])
+  np.testing.assert_array_equal(
+      kept, [b if total[b] <= room else 8 for b in range(3)])
+
+
+@pytest.mark.parametrize('layout', ['dense', 'sparse'])
+def test_penalty_of_a_part_of_the_batch(layout):
+  spec, batch = make('bfs', batch_size=8)
+  key = jax.random.PRNGKey(0)
+  factory = dear_jax.get_processor_factory('dear_pgn')
+  def penalties(fraction, count):
+    model = dear_jax.DEARModel(spec, batch, factory, hidden_dim=8,
+                               layout=layout, jacobian_fraction=fraction)
+    model.init(batch.features, 0)
+    return [float(model.compute_grad(k, batch) and
+                  model.metrics['jacobian_penalty'])
+            for k in jax.random.split(key, count)]
+  whole, part = penalties(1.0, 60), penalties(0.25, 60)
+  np.testing.assert_allclose(np.mean(part), np.mean(whole), rtol=0.1)
+  assert np.std(part) > np.std(whole) > 0
+
+
+def test_layers_on_products_that_are_not_taken():
+  rng = np.random.RandomState(0)
+  inputs, weights, matrix, bias = (
+      jnp.asarray(rng.randn(*shape), jnp.float32)
+      for shape in ((7, 2), (2, 4), (4, 5), (5,)))
+  np.testing.assert_allclose(
+      layers.LowRank(inputs, weights).apply(lambda x: x @ matrix + bias),
+      inputs @ weights @ matrix + bias, rtol=1e-4, atol=1e-5)

@@ -110,9 +110,9 @@ def test_value_does_not_depend_on_the_gradient_mode(gradient):
 
 def test_backward_solver_defaults_to_a_tenth_of_the_tolerance(monkeypatch):
   seen = []
-  solve = solvers.solve
+  solve = solvers.solve_prepared
   monkeypatch.setattr(
-      implicit.solvers, 'solve',
+      implicit.solvers, 'solve_prepared',
       lambda *a, config, **k: seen.append(config) or solve(
           *a, config=config, **k))
   problem = problems.affine(0.5)
@@ -121,8 +121,8 @@ def test_backward_solver_defaults_to_a_tenth_of_the_tolerance(monkeypatch):
         problem.fun, problem.init, problem.args[0], b,
         forward=Config(tol=0.2, memory=4), backward=back).value.sum())(
             problem.args[1])
-  assert [c.tol for c in seen] == [0.02, 0.03]
-  assert [c.memory for c in seen] == [4, 6]
+  assert [c.tol for c in seen] == [0.2, 0.02, 0.2, 0.03]
+  assert [c.memory for c in seen] == [4, 4, 4, 6]
 
 
 def test_closed_over_values_get_their_gradient():
@@ -240,3 +240,63 @@ def test_check_grads():
                           forward=EXACT)
   jax.test_util.check_grads(lambda *args: fun(*args).value, problem.args,
                             order=1, modes=['rev'], rtol=1e-5)
+
+
+class _Rows:
+  """Subsets of `_coupled`."""
+
+  def fits(self, args, wanted, size):
+    return jnp.array(True)
+
+  def take(self, args, instances):
+    weights, rates, goals = args
+    pick = lambda x: jnp.take(x, instances, axis=0, mode='clip')
+    return weights, pick(rates), pick(goals)
+
+
+def _coupled(z, weights, rates, goals):
+  return goals + rates * jnp.sin(z @ weights)
+
+
+def test_solving_the_last_instances_on_their_own_keeps_gradients():
+  rng = np.random.RandomState(0)
+  weights = jnp.asarray(rng.randn(3, 3) / 3)
+  rates = jnp.asarray(np.append(np.full(9, 0.2), [0.9, 0.8, 0.1]))[:, None]
+  goals = jnp.asarray(rng.randn(12, 3))
+  def loss(args, probe, subsets):
+    sol = dear_jax.fixed_point(
+        _coupled, jnp.zeros((12, 3)), *args, forward=EXACT, subsets=subsets,
+        backward_probe=probe)
+    return jnp.sum(jnp.cos(sol.value)), sol
+  args, probe = (weights, rates, goals), jnp.zeros((12, 3))
+  results = [jax.jit(jax.grad(lambda *a, s=subsets: loss(*a, s),
+                              argnums=(0, 1), has_aux=True))(args, probe)
+             for subsets in (None, _Rows())]
+  ((grads, report), sol), ((split_grads, split_report), split_sol) = results
+  assert split_sol.evaluations < sol.evaluations
+  for x, y in zip(split_grads, grads):
+    np.testing.assert_allclose(x, y, rtol=1e-6, atol=1e-9)
+  np.testing.assert_array_equal(split_report[:, 0], report[:, 0])
+
+
+def test_the_probe_reports_the_backward_solve():
+  problem = problems.affine(0.9)
+  matrix, offset = problem.args
+  def report(gradient, **options):
+    loss = lambda probe: dear_jax.fixed_point(
+        problem.fun, problem.init, matrix, offset, forward=EXACT,
+        backward=Config(**options), gradient=gradient,
+        backward_probe=probe).value.sum()
+    return implicit.BackwardReport(*jax.grad(loss)(jnp.ones((3, 3))).T)
+  cotangent = jnp.ones((3, 5))
+  expected = dear_jax.solve(lambda u: u @ matrix.T + cotangent, cotangent,
+                            config=Config(tol=1e-3))
+  seen = report('implicit', tol=1e-3)
+  np.testing.assert_array_equal(seen.steps, expected.steps)
+  np.testing.assert_allclose(seen.residual, expected.residual, rtol=1e-6)
+  np.testing.assert_array_equal(seen.converged, 1)
+  np.testing.assert_array_equal(
+      report('implicit', tol=1e-9, max_iter=2).converged, 0)
+  seen = report('one_step')
+  np.testing.assert_array_equal(seen.steps, 0)
+  np.testing.assert_array_equal(seen.converged, 1)

@@ -21,7 +21,9 @@ from tests import graphs
 
 KEY = jax.random.PRNGKey(0)
 METRICS = {'loss', 'task_loss', 'jacobian_penalty', 'solver_steps_mean',
-           'solver_steps_max', 'residual', 'converged'}
+           'solver_steps_max', 'residual', 'converged', 'evaluations', 'gradient_norm',
+           'backward_steps_mean', 'backward_steps_max', 'backward_residual',
+           'backward_converged'}
 
 
 def _model(spec=None, feedback=None, **options):
@@ -63,6 +65,8 @@ def test_metrics_after_feedback(model):
   assert metrics['jacobian_penalty'] > 0
   assert 1 <= metrics['solver_steps_mean'] <= metrics['solver_steps_max'] <= 40
   assert 0 <= metrics['converged'] <= 1
+  assert 1 <= metrics['backward_steps_mean'] <= metrics['backward_steps_max']
+  assert metrics['gradient_norm'] > 0
 
 
 def test_learns(model):
@@ -207,10 +211,10 @@ def test_lowers_for_accelerators(platform):
 
   train = export(
       functools.partial(model._feedback, algorithm_index=0),  # pylint:disable=protected-access
-      params, KEY, models._Data(inputs, outputs, None), opt_state)  # pylint:disable=protected-access
+      params, KEY, models._Data(1e-4, inputs, outputs, None), opt_state)  # pylint:disable=protected-access
   predict = export(
       functools.partial(model._evaluate, algorithm_index=0),  # pylint:disable=protected-access
-      params, KEY, models._Data(inputs, outputs, None))  # pylint:disable=protected-access
+      params, KEY, models._Data(1e-4, inputs, outputs, None))  # pylint:disable=protected-access
   for exported in (train, predict):
     assert exported.platforms == (platform,)
     assert 'while' in exported.mlir_module()

@@ -81,3 +81,14 @@ def test_quiet_absl_restores_the_verbosity():
     assert logging.get_verbosity() == logging.ERROR
     raise KeyError
   assert logging.get_verbosity() == before
+
+
+def test_summary_of_solves_backwards_too():
+  metrics = dict(METRICS, backward_steps_mean=8.04, backward_steps_max=12.0,
+                 backward_converged=0.25, gradient_norm=0.5,
+                 spectral_radius=0.75)
+  assert progress.solver_summary(metrics) == (
+      'solver steps 6.2 (max 14)  converged 50%  backward 8.0 (max 12)  '
+      'converged 25%  gradient 0.50  spectral radius 0.75')
+  assert progress.solver_summary(metrics, short=True) == (
+      'solver 6.2 (max 14) + 8.0  conv. 25%')

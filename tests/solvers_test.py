@@ -352,3 +352,52 @@ def test_bad_options(options, message):
 def test_bad_problems(fun, init, message):
   with pytest.raises(ValueError, match=message):
     dear_jax.solve(fun, init)
+
+
+class _Rows:
+  """Subsets of a problem whose arguments all have instances."""
+
+  def __init__(self, room=8):
+    self._room = room
+
+  def fits(self, args, wanted, size):
+    return jnp.sum(wanted) <= self._room
+
+  def take(self, args, instances):
+    return jax.tree_util.tree_map(
+        lambda x: jnp.take(x, instances, axis=0, mode='clip'), args)
+
+
+@pytest.mark.parametrize('method', METHODS)
+@pytest.mark.parametrize('room', [8, 2, 0])
+def test_the_last_instances_can_be_solved_on_their_own(method, room):
+  rates = jnp.array([0.1] * 5 + [0.99] + [0.3] * 8 + [0.97] + [0.2])[:, None]
+  fun = lambda z, rate, goal: goal + rate * jnp.sin(z - goal)
+  init, goals = jnp.zeros((16, 3)), 1.0 + jnp.arange(16.0)[:, None]
+  config = Config(method=method, tol=1e-4, max_iter=60)
+  seen = []
+  def solve(subsets):
+    @jax.jit
+    def run(rates, goals):
+      counted = lambda z, *args: seen.append(len(z)) or fun(z, *args)
+      return solvers.solve_with_origin(counted, init, rates, goals,
+                                       config=config, subsets=subsets)
+    return run(rates, goals)
+  together, origin = solve(None)
+  assert set(seen) == {16}
+  split, split_origin = solve(_Rows(room))
+  assert set(seen) == {16, 4}
+  np.testing.assert_array_equal(split.steps, together.steps)
+  np.testing.assert_array_equal(split.converged, together.converged)
+  np.testing.assert_allclose(split.value, together.value, rtol=1e-12)
+  np.testing.assert_allclose(split.residual, together.residual, rtol=1e-9)
+  np.testing.assert_allclose(split_origin, origin, rtol=1e-12)
+  # What was paid: everyone until four are left, and then the four.
+  steps = np.sort(together.steps)
+  assert steps[-3] < steps[-2]
+  assert together.evaluations == steps[-1]
+  all_until = steps[-5] if room else steps[-1]
+  if room == 2:
+    all_until = steps[-3]
+  np.testing.assert_allclose(
+      split.evaluations, all_until + (steps[-1] - all_until) / 4)

@@ -1,0 +1,58 @@
+# Copyright 2026 The dear_jax authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Some of the instances of a batch that is being solved.
+
+What a step is solved with are parameters, a context that its `prepare` made, a
+mask of nodes and noise. In a context all arrays have the instances along their
+leading axis, except for what is in its entry `shared`, and for `messages` if
+there is an `edge_list`: these have edges there.
+"""
+
+from typing import Any
+
+import chex
+from dear_jax import edge_lists
+import jax
+import jax.numpy as jnp
+
+_Array = chex.Array
+
+
+class Subsets:
+  """How a solver goes on with some of the instances (`solvers.Subsets`)."""
+
+  def fits(self, args: Any, wanted: _Array, size: int) -> _Array:
+    context = args[1]
+    edge_list = context.get('edge_list')
+    if edge_list is None:
+      return jnp.array(True)
+    return edge_lists.fits(edge_list, wanted, context['is_edge'].shape[-1],
+                           size)
+
+  def take(self, args: Any, instances: _Array) -> Any:
+    params, context, node_mask, noise = args
+    context = dict(context)
+    kept = {name: context.pop(name) for name in ('shared', 'edge_list')
+            if name in context}
+    if kept.get('edge_list') is not None:
+      batch_size, nb_nodes, _ = context['is_edge'].shape
+      kept['edge_list'], edges = edge_lists.take(
+          kept['edge_list'], instances, batch_size, nb_nodes)
+      kept['messages'] = _take(context.pop('messages'), edges)
+    return (params, dict(_take(context, instances), **kept),
+            *_take((node_mask, noise), instances))
+
+
+def without_overflow(args: Any, instances: _Array, batch_size: int) -> _Array:
+  """The instances, with fillers for those at the end that do not fit."""
+  context = args[1]
+  if context.get('edge_list') is None:
+    return instances
+  return edge_lists.without_overflow(
+      context['edge_list'], instances, batch_size,
+      context['is_edge'].shape[-1])
+
+
+def _take(tree: chex.ArrayTree, indices: _Array) -> chex.ArrayTree:
+  return jax.tree_util.tree_map(
+      lambda x: jnp.take(x, indices, axis=0, mode='clip'), tree)
