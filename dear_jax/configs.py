@@ -51,6 +51,9 @@ class TrainConfig:
     tol: Relative residual at which an instance has converged.
     max_iter: The most solver steps in training.
     gradient: 'implicit', 'one_step' or 'unrolled'.
+    backward_max_iter: The most solver steps of the implicit gradient. What an
+      instance has by then is taken: one that would need more has a step that is
+      hardly contractive, and would hold up the batch.
     jacobian_weight: Weight of the Jacobian penalty.
     jacobian_fraction: The share of a batch that the penalty is estimated on.
     noise_stddev: Noise on the processor's output, in training only.
@@ -84,6 +87,7 @@ class TrainConfig:
   tol: float = 0.1
   max_iter: int = 40
   gradient: str = 'implicit'
+  backward_max_iter: int = 10
   jacobian_weight: float = 1e-4
   jacobian_fraction: float = 0.25
   noise_stddev: float = 0.0
@@ -123,6 +127,7 @@ class TrainConfig:
     for name in ('learning_rate', 'grad_clip_max_norm', 'jacobian_weight',
                  'noise_stddev'):
       self._check_number(name, 0)
+    self._check_number('backward_max_iter', 1, whole=True)
     if not self.learning_rate:
       raise ValueError('learning_rate must be more than 0.')
     for name in ('dropout_prob', 'jacobian_fraction'):
@@ -149,11 +154,14 @@ class TrainConfig:
 
   def processor_factory(self):
     """The processor of this run, ready for a model."""
+    solver = solvers.SolverConfig(method=self.solver, tol=self.tol,
+                                  max_iter=self.max_iter)
     return processors.get_processor_factory(
         self.processor, use_ln=self.use_ln,
         nb_triplet_fts=self.nb_triplet_fts, nb_heads=self.nb_heads,
-        solver=solvers.SolverConfig(
-            method=self.solver, tol=self.tol, max_iter=self.max_iter),
+        solver=solver,
+        backward=dataclasses.replace(solver, tol=self.tol / 10,
+                                     max_iter=self.backward_max_iter),
         gradient=self.gradient)
 
 

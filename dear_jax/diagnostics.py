@@ -20,8 +20,8 @@ def spectral_radius(fun: Callable[..., _Tree],
 
   Under 1, plain iteration converges, and the linear system of the implicit
   gradient is well posed; close to 1 both take long. The power method: the mean
-  rate at which a random vector grows, in the second half of its iterations. That
-  holds for pairs of complex eigenvalues as well.
+  rate at which a random vector grows, in the second half of its iterations, so
+  that pairs of complex eigenvalues are no problem.
 
   >>> import jax
   >>> import jax.numpy as jnp

@@ -8,7 +8,7 @@ numbered through; it is made on the host and padded to one of few lengths, since
 every length is compiled for.
 """
 
-from typing import Iterable, NamedTuple, Tuple
+from typing import Iterable, NamedTuple, Optional, Tuple
 
 import chex
 import clrs
@@ -28,7 +28,8 @@ class EdgeList(NamedTuple):
   pairs: _Array  # [E], the place of (b, i, j) in a flattened [B, N, N]
 
 
-def from_inputs(inputs: Iterable[clrs.DataPoint]) -> EdgeList:
+def from_inputs(inputs: Iterable[clrs.DataPoint],
+                size: Optional[int] = None) -> EdgeList:
   """Lists the pairs between which messages pass.
 
   As in CLRS' adjacency matrices, these are edges in either direction and
@@ -36,17 +37,19 @@ def from_inputs(inputs: Iterable[clrs.DataPoint]) -> EdgeList:
 
   Args:
     inputs: The inputs of a task that has a graph and no pointers.
+    size: How many nodes to number every graph with, if it is to have nodes
+      without edges at its end.
 
   Returns:
     The list, in numpy arrays.
   """
   masks = [np.asarray(x.data) > 0 for x in inputs
            if x.location == clrs.Location.EDGE and x.type_ == clrs.Type.MASK]
-  nb_nodes = masks[0].shape[1]
   connected = np.any(masks, axis=0)
+  nb_nodes = size or connected.shape[1]
   # By receiver, and without asking whether it was (i, j) or (j, i).
   connected = connected | connected.transpose(0, 2, 1)
-  connected |= np.eye(nb_nodes, dtype=bool)
+  connected |= np.eye(connected.shape[1], dtype=bool)
   graph, receivers, senders = np.nonzero(connected)
   length = padded_length(len(graph))
   def pad(values, value):

@@ -53,8 +53,8 @@ def fixed_point(fun: Callable[..., _Tree],
       (Jacobian-free). 'unrolled' differentiates through the solver.
     subsets: How to take some instances out of `args`. If given, the others do
       not wait for stragglers, except when 'unrolled'.
-    backward_probe: [B, 3], of any value. What comes out as its gradient is none:
-      it is how the backward solve of each instance fared, a `BackwardReport`.
+    backward_probe: [B, 3], of any value. What comes out as its gradient is no
+      gradient, but a `BackwardReport`: how the backward solves fared.
 
   Returns:
     A `Solution`, without trajectory.
@@ -68,19 +68,25 @@ def fixed_point(fun: Callable[..., _Tree],
     backward = dataclasses.replace(forward, tol=forward.tol / 10)
   init = jax.tree_util.tree_map(
       lambda x: jax.lax.stop_gradient(jnp.asarray(x)), init)
-  solvers.check_problem(fun, init, args)
+  # `custom_vjp` sees no gradients of closed-over values; arguments it does.
+  explicit, closed_over = jax.closure_convert(fun, init, *args)
+  solvers.check_problem(explicit, init, (*args, *closed_over))
   if gradient == 'unrolled':
     return solvers.solve_unrolled(fun, init, *args, config=forward)
   if backward_probe is None:
     batch_size = len(jax.tree_util.tree_leaves(init)[0])
     backward_probe = jnp.zeros((batch_size, len(BackwardReport._fields)))
-  # `custom_vjp` sees no gradients of closed-over values; arguments it does.
-  explicit, closed_over = jax.closure_convert(fun, init, *args)
   if closed_over:
     # They may have instances too, of which `subsets` knows nothing.
-    fun, args, subsets = explicit, (*args, *closed_over), None
-  return _fixed_point(fun, forward, backward, gradient, subsets, init, args,
-                      backward_probe)
+    fun, subsets = explicit, None
+
+  def replay(state, *args):
+    # What was traced for the whole batch need not be traced again.
+    is_whole = len(jax.tree_util.tree_leaves(state)[0]) == len(backward_probe)
+    return (explicit if is_whole else fun)(state, *args)
+
+  return _fixed_point(replay, forward, backward, gradient, subsets, init,
+                      (*args, *closed_over), backward_probe)
 
 
 class BackwardReport(NamedTuple):

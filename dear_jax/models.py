@@ -68,7 +68,8 @@ class DEARModel(clrs.models.BaselineModel):
                eval_iterations: int = 4,
                noise_stddev: float = 0.0,
                restrict_pointers: Optional[bool] = None,
-               layout: str = 'auto'):
+               layout: str = 'auto',
+               pad_to: Optional[int] = None):
     """Constructs the model; the arguments are those of `BaselineModel`.
 
     What concerns hints is accepted and has no effect.
@@ -107,6 +108,8 @@ class DEARModel(clrs.models.BaselineModel):
         lists of edges, and 'auto' chooses: lists on a single CPU for tasks with
         a graph and processors that know them, unless most pairs are edges or
         there are few pairs. Lists of other lengths are compiled for anew.
+      pad_to: In training on lists of edges, give all graphs this many nodes, so
+        that several sizes share their programs; messages cost nothing more.
     """
     del encode_hints, decode_hints, hint_teacher_forcing, hint_repred_mode
     if use_lstm:
@@ -132,6 +135,7 @@ class DEARModel(clrs.models.BaselineModel):
     self._restrict_pointers = restrict_pointers
     check_layout(layout)
     self._layout = layout
+    self._pad_to = pad_to
     self._takes_edge_lists = getattr(processor_factory, 'takes_edge_lists',
                                      False)
     self._devices = _Devices()
@@ -180,7 +184,9 @@ class DEARModel(clrs.models.BaselineModel):
     if len(features) != len(self._spec):
       raise ValueError(f'The model has {len(self._spec)} algorithms, but got '
                        f'features of {len(features)}.')
-    inputs = [self._devices.replicate(_probes(f.inputs)) for f in features]
+    # Parameters depend on neither batch nor size, but time and memory would.
+    inputs = [self._devices.replicate(_corner(_probes(f.inputs)))
+              for f in features]
     self.params = self.jitted_init(jax.random.PRNGKey(seed), inputs)
     self.opt_state = self.opt.init(self._device_params)
 
@@ -204,7 +210,8 @@ class DEARModel(clrs.models.BaselineModel):
                algorithm_index: Optional[int] = None) -> _Array:
     """Takes one optimiser step; returns the loss, regularisers included."""
     index = self._index(algorithm_index)
-    data = self._data(feedback.features.inputs, feedback.outputs, index)
+    data = self._data(feedback.features.inputs, feedback.outputs, index,
+                      training=True)
     self._device_params, self._device_opt_state, self.metrics = (
         self.jitted_feedback(self._device_params, rng_key, data,
                              self._device_opt_state, index))
@@ -215,7 +222,8 @@ class DEARModel(clrs.models.BaselineModel):
                    ) -> Tuple[_Array, hk.Params]:
     """Returns loss and gradients without taking a step."""
     index = self._index(algorithm_index)
-    data = self._data(feedback.features.inputs, feedback.outputs, index)
+    data = self._data(feedback.features.inputs, feedback.outputs, index,
+                      training=True)
     grads, self.metrics = self.jitted_grad(
         self._device_params, rng_key, data, index)
     return self.metrics['loss'], grads
@@ -254,25 +262,42 @@ class DEARModel(clrs.models.BaselineModel):
         with_spectral_radius)
     return preds, metrics
 
-  def describe_shape(self, features: clrs.Features,
-                     algorithm_index: Optional[int] = None) -> str:
+  def describe_shape(self, features: clrs.Features, algorithm_index: int,
+                     training: bool) -> str:
     """Names what a program is compiled for, such as 'size 16'."""
-    edge_list = self._edge_list(features.inputs, self._index(algorithm_index))
-    size = next(x.data.shape[1] for x in features.inputs if x.name == 'pos')
+    size = _size(features.inputs)
+    padded = self._padded_size(size, algorithm_index, training)
+    edge_list = self._edge_list(features.inputs, algorithm_index, padded)
     if edge_list is None:
       return f'size {size}'
-    return f'size {size} with up to {len(edge_list.pairs):,} edges'
+    upto = 'size' if padded == size else 'sizes up to'
+    return f'{upto} {padded} with up to {len(edge_list.pairs):,} edges'
 
   def _data(self, inputs: Iterable[clrs.DataPoint],
-            outputs: Iterable[clrs.DataPoint], index: int) -> '_Data':
+            outputs: Iterable[clrs.DataPoint], index: int,
+            training: bool = False) -> '_Data':
     """Puts a batch on the devices."""
-    edge_list = self._edge_list(inputs, index)
-    inputs, outputs, edge_list = self._devices.split(
-        (_probes(inputs), _probes(outputs), edge_list))
-    return _Data(np.float32(self._jacobian_weight), inputs, outputs, edge_list)
+    size = _size(inputs)
+    padded = self._padded_size(size, index, training)
+    edge_list = self._edge_list(inputs, index, padded)
+    inputs, outputs, node_mask = _probes(inputs), _probes(outputs), None
+    if edge_list is not None and padded != size:
+      node_mask = np.zeros((len(inputs[0].data), padded), np.float32)
+      node_mask[:, :size] = 1
+      inputs, outputs = _pad(inputs, padded), _pad(outputs, padded)
+    inputs, outputs, edge_list, node_mask = self._devices.split(
+        (inputs, outputs, edge_list, node_mask))
+    return _Data(np.float32(self._jacobian_weight), inputs, outputs, edge_list,
+                 node_mask)
 
-  def _edge_list(self, inputs: Iterable[clrs.DataPoint], index: int
-                 ) -> Optional[edge_lists.EdgeList]:
+  def _padded_size(self, size: int, index: int, training: bool) -> int:
+    if (not training or not self._pad_to or size > self._pad_to
+        or not nets.can_be_padded(self._spec[index])):
+      return size
+    return self._pad_to
+
+  def _edge_list(self, inputs: Iterable[clrs.DataPoint], index: int,
+                 padded_size: int) -> Optional[edge_lists.EdgeList]:
     """The edges of a batch, if messages are to be computed on them only."""
     possible = self._takes_edge_lists and nets.takes_edge_lists(
         self._spec[index])
@@ -287,7 +312,7 @@ class DEARModel(clrs.models.BaselineModel):
     nb_pairs = batch_size * nb_nodes**2
     if self._layout == 'auto' and nb_pairs < _SPARSE_FROM_PAIRS:
       return None
-    edge_list = edge_lists.from_inputs(inputs)
+    edge_list = edge_lists.from_inputs(inputs, padded_size)
     if (self._layout == 'auto'
         and len(edge_list.pairs) > _DENSE_FROM * nb_pairs):
       return None
@@ -306,8 +331,9 @@ class DEARModel(clrs.models.BaselineModel):
         params, rng_key, [data.inputs], repred=False,
         algorithm_index=algorithm_index,
         with_penalty=self._jacobian_weight > 0, edge_list=data.edge_list,
-        backward_probe=backward_probe)
-    task_loss = _task_loss(data.outputs, net_output.output_preds)
+        node_mask=data.node_mask, backward_probe=backward_probe)
+    task_loss = _task_loss(data.outputs, net_output.output_preds,
+                           data.node_mask)
     penalty = net_output.jacobian_penalty
     loss = task_loss + data.jacobian_weight * penalty
     metrics = dict(loss=loss, task_loss=task_loss, jacobian_penalty=penalty,
@@ -383,6 +409,7 @@ class _Data(NamedTuple):
   inputs: Tuple[clrs.DataPoint, ...]
   outputs: Tuple[clrs.DataPoint, ...]
   edge_list: Optional[edge_lists.EdgeList]
+  node_mask: Optional[_Array] = None  # [B, N], 0 at nodes that are padding
 
 
 def check_layout(layout: str) -> None:
@@ -404,13 +431,48 @@ def _probes(probes: Iterable[clrs.DataPoint]) -> Tuple[clrs.DataPoint, ...]:
   return tuple(convert(probe) for probe in probes)
 
 
-def _task_loss(outputs, output_preds) -> _Array:
+def _corner(probes: Iterable[clrs.DataPoint]) -> Tuple[clrs.DataPoint, ...]:
+  """The first two nodes of the first instance."""
+  nodes = {clrs.Location.GRAPH: (), clrs.Location.NODE: (slice(2),),
+           clrs.Location.EDGE: (slice(2), slice(2))}
+  return tuple(
+      clrs.DataPoint(probe.name, probe.location, probe.type_,
+                     probe.data[(slice(1), *nodes[probe.location])])
+      for probe in probes)
+
+
+def _pad(probes: Iterable[clrs.DataPoint], size: int
+         ) -> Tuple[clrs.DataPoint, ...]:
+  """Adds nodes at the end: zeros, and pointers to none."""
+  def pad(probe):
+    nodes = {clrs.Location.GRAPH: 0, clrs.Location.NODE: 1,
+             clrs.Location.EDGE: 2}[probe.location]
+    data = np.asarray(probe.data)
+    widths = [(0, size - data.shape[axis] if 1 <= axis <= nodes else 0)
+              for axis in range(data.ndim)]
+    nothing = -1 if probe.type_ == clrs.Type.POINTER else 0
+    return clrs.DataPoint(probe.name, probe.location, probe.type_,
+                          np.pad(data, widths, constant_values=nothing))
+
+  return tuple(pad(probe) for probe in probes)
+
+
+def _size(inputs: Iterable[clrs.DataPoint]) -> int:
+  return next(x.data.shape[1] for x in inputs
+              if x.location != clrs.Location.GRAPH)
+
+
+def _task_loss(outputs, output_preds, node_mask=None) -> _Array:
   """The sum of CLRS's output losses, without any regulariser."""
   loss = jnp.zeros(())
   for truth in outputs:
     pred = output_preds[truth.name]
-    loss += losses.output_loss(truth=truth, pred=pred,
-                               nb_nodes=pred.shape[-1])
+    term = losses.output_loss(truth=truth, pred=pred, nb_nodes=pred.shape[-1])
+    if node_mask is not None:
+      # A pointer to none adds nothing, but CLRS' mean counts it.
+      nodes = 2 if truth.location == clrs.Location.EDGE else 1
+      term /= jnp.mean(node_mask)**nodes
+    loss += term
   return loss
 
 

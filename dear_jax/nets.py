@@ -93,6 +93,7 @@ class EquilibriumNet(clrs_nets.Net):
                algorithm_index: int,
                with_penalty: bool = False,
                edge_list: Optional[edge_lists.EdgeList] = None,
+               node_mask: Optional[_Array] = None,
                backward_probe: Optional[_Array] = None,
                with_spectral_radius: bool = False) -> NetOutput:
     """Processes one batch.
@@ -104,6 +105,7 @@ class EquilibriumNet(clrs_nets.Net):
       with_penalty: Whether to estimate the Jacobian penalty.
       edge_list: The edges of the graphs, if pairs without one are to be left
         out; see `takes_edge_lists`.
+      node_mask: [B, N], 0 at nodes that are padding.
       backward_probe: As in `dear_jax.fixed_point`.
       with_spectral_radius: Whether to estimate it.
 
@@ -126,11 +128,12 @@ class EquilibriumNet(clrs_nets.Net):
           f'{type(self.processor).__name__}.')
     for index, inputs in zip(algorithm_indices, inputs_list):
       output = self._process(inputs, index, repred, with_penalty, edge_list,
-                             backward_probe, with_spectral_radius)
+                             node_mask, backward_probe, with_spectral_radius)
     return output
 
   def _process(self, inputs, index: int, repred: bool, with_penalty: bool,
                edge_list: Optional[edge_lists.EdgeList],
+               node_mask: Optional[_Array],
                backward_probe: Optional[_Array],
                with_spectral_radius: bool) -> NetOutput:
     spec = self.spec[index]
@@ -152,7 +155,8 @@ class EquilibriumNet(clrs_nets.Net):
           hk.next_rng_key(), node_fts.shape, node_fts.dtype)
     result = self.processor.solve(
         node_fts, edge_fts, graph_fts, adj_mat, jnp.zeros_like(node_fts),
-        noise=noise, solver=solver, edge_list=edge_list, split=self._split,
+        node_mask=node_mask, noise=noise, solver=solver, edge_list=edge_list,
+        split=self._split,
         backward_probe=backward_probe)
     hidden = result.solution.value
     if not repred and self._dropout_prob:
@@ -170,6 +174,11 @@ class EquilibriumNet(clrs_nets.Net):
             if spec[name][1:] == (clrs.Location.NODE, clrs.Type.POINTER)}
       # What else there is may need any pair of nodes.
       _, edge_fts, _, _ = self._encode(inputs, self.encoders[index], None)
+    for name in list(all_pairs):
+      if (spec[name][1:] == (clrs.Location.EDGE, clrs.Type.POINTER)
+          and result.edges is None):
+        output_preds[name] = _decode_edge_pointers(
+            all_pairs.pop(name), states, edge_fts)
     edge_embeddings = [edge_fts]
     if result.edges is not None:
       edge_embeddings.append(result.edges)
@@ -187,11 +196,14 @@ class EquilibriumNet(clrs_nets.Net):
     if with_penalty:
       penalty = result.jacobian_penalty(hk.next_rng_key(),
                                         self._jacobian_fraction)
+      if node_mask is not None:
+        penalty /= jnp.mean(node_mask)  # it is a mean over nodes
     radius = None
     if with_spectral_radius:
       radius = result.spectral_radius(hk.next_rng_key())
     return NetOutput(
-        output_preds=_adjust_logits(spec, output_preds, adj_mat, restrict),
+        output_preds=_adjust_logits(spec, output_preds, adj_mat, restrict,
+                                    node_mask),
         solution=result.solution,
         jacobian_penalty=penalty,
         spectral_radius=radius)
@@ -262,6 +274,27 @@ def _decode_on_edges(decoder: Sequence[hk.Linear], states: _Array,
   return jnp.reshape(matrix, (batch_size, nb_nodes, nb_nodes))
 
 
+def _decode_edge_pointers(decoder: Sequence[hk.Linear], states: _Array,
+                          edge_fts: _Array) -> _Array:
+  """CLRS' decoder of pointers from edges to nodes, in less memory.
+
+  Args:
+    decoder: CLRS' five layers.
+    states: [B, N, F].
+    edge_fts: [B, N, N, F].
+
+  Returns:
+    [B, N, N, N], the logits of every edge for each node.
+  """
+  of_sender, of_receiver, of_edge, of_node, out = decoder
+  pairs = (of_sender(states)[:, :, None] + of_receiver(states)[:, None]
+           + of_edge(edge_fts))
+  nodes = of_node(states)
+  bias = out(jnp.zeros_like(nodes[0, :1]))[0]
+  weights = out(jnp.eye(nodes.shape[-1], dtype=nodes.dtype)) - bias
+  return layers.max_product(pairs, nodes, weights[:, 0]) + bias
+
+
 def takes_edge_lists(spec: clrs.Spec) -> bool:
   """Whether the inputs of a task can be encoded on a list of edges."""
   return has_graph(spec) and not any(
@@ -270,6 +303,14 @@ def takes_edge_lists(spec: clrs.Spec) -> bool:
           or location == clrs.Location.EDGE
           and type_ not in (clrs.Type.MASK, clrs.Type.SCALAR))
       for stage, location, type_ in spec.values())
+
+
+def can_be_padded(spec: clrs.Spec) -> bool:
+  """Whether a task can be trained on graphs with nodes that are none."""
+  return takes_edge_lists(spec) and all(
+      type_ == clrs.Type.POINTER and location != clrs.Location.GRAPH
+      for stage, location, type_ in spec.values()
+      if stage == clrs.Stage.OUTPUT)
 
 
 def has_graph(spec: clrs.Spec) -> bool:
@@ -307,7 +348,8 @@ def permutation_logits(log_matrix: _Array) -> _Array:
 
 
 def _adjust_logits(spec: clrs.Spec, preds: Dict[str, _Array], adj_mat: _Array,
-                   restrict_pointers: bool) -> Dict[str, _Array]:
+                   restrict_pointers: bool, node_mask: Optional[_Array]
+                   ) -> Dict[str, _Array]:
   """What the paper does to logits beyond CLRS's decoders."""
   adjusted = dict(preds)
   for name, logits in preds.items():
@@ -317,6 +359,10 @@ def _adjust_logits(spec: clrs.Spec, preds: Dict[str, _Array], adj_mat: _Array,
     elif (restrict_pointers and location == clrs.Location.NODE
           and type_ == clrs.Type.POINTER):
       adjusted[name] = jnp.where(adj_mat > 0.5, logits, _NO_EDGE)
+    if node_mask is not None:
+      assert type_ == clrs.Type.POINTER
+      is_node = jnp.expand_dims(node_mask > 0.5, range(1, logits.ndim - 1))
+      adjusted[name] = jnp.where(is_node, adjusted[name], _NO_EDGE)
   return adjusted
 
 

@@ -348,16 +348,14 @@ class Equilibrium(clrs_processors.Processor):
         of them, since a step that changes has no fixed point.
       solver: In place of the processor's own forward solver.
       edge_list: The edges, to compute messages on them only. It takes the
-        place of the adjacency matrix, so there can be no padding as well. Only
-        factories with `takes_edge_lists` make processors that know it.
+        place of the adjacency matrix. Only factories with `takes_edge_lists`
+        make processors that know it.
       split: Whether the last quarter of a batch is solved on its own.
       backward_probe: As in `dear_jax.fixed_point`.
 
     Returns:
       The solution, along with the step.
     """
-    if edge_list is not None and node_mask is not None:
-      raise ValueError('An edge list and a node_mask exclude each other.')
     adj_mat = self._adjacency(adj_mat, node_mask)
     context = self._step.prepare(node_fts, edge_fts, graph_fts, adj_mat,
                                  edge_list)

@@ -301,15 +301,16 @@ class _State(NamedTuple):
   def take(self, instances: _Array) -> '_State':
     """The state of some instances; fillers, beyond the batch, are settled."""
     fillers = instances >= self.settled.shape[0]
+    take = lambda tree: jax.tree_util.tree_map(
+        lambda x: jnp.take(x, instances, axis=0, mode='clip'), tree)
     return _State(
         step=self.step,
         cost=self.cost,
-        memory=self.memory.take(instances),
         last=None,
         trajectory=None,
-        **{name: updates.take(getattr(self, name), instances)
-           for name in ('point', 'best', 'steps', 'failed')},
-        settled=updates.take(self.settled, instances) | fillers)
+        settled=take(self.settled) | fillers,
+        **{name: take(getattr(self, name))
+           for name in ('point', 'best', 'steps', 'failed', 'memory')})
 
   def put(self, instances: _Array, part: '_State') -> '_State':
     """Takes over what became of some instances, but not how to go on."""

@@ -73,7 +73,7 @@ def enable_compilation_cache() -> Optional[str]:
   if not os.access(folder, os.W_OK):
     return None
   jax.config.update('jax_compilation_cache_dir', folder)
-  jax.config.update('jax_persistent_cache_min_compile_time_secs', 0.5)
+  jax.config.update('jax_persistent_cache_min_compile_time_secs', 0.1)
   # If anything was compiled before, jax has settled on having no cache.
   compilation_cache.reset_cache()
   return folder
@@ -157,7 +157,8 @@ class _Trainer:
         freeze_processor=config.freeze_processor,
         jacobian_weight=config.jacobian_weight,
         jacobian_fraction=config.jacobian_fraction,
-        noise_stddev=config.noise_stddev, layout=config.layout)
+        noise_stddev=config.noise_stddev, layout=config.layout,
+        pad_to=config.train_sizes[1])
     self._model.init([example.features for example in examples], config.seed)
     self._best = checkpoints.Best(params=self._model.params)
     self._seconds_before = 0.0
@@ -354,7 +355,8 @@ class _Trainer:
 
   def _announce(self, what: str, index: int, feedback: clrs.Feedback) -> None:
     """Says that something is compiled, if these shapes are new."""
-    shape = self._model.describe_shape(feedback.features, index)
+    shape = self._model.describe_shape(feedback.features, index,
+                                       training=what == 'training step')
     if (what, index, shape) not in self._announced:
       self._announced.add((what, index, shape))
       self._progress.wait(f'compiling the {what} of '

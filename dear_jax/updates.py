@@ -3,8 +3,8 @@
 """How solvers choose the next point, given what the function made of the last.
 
 A method is made from a `SolverConfig`. Its `init` returns an empty memory, and
-its `propose` the next points along with the new memory. A memory can `take` what
-belongs to some of the instances.
+its `propose` the next points along with the new memory. Memories, too, have
+the instances along the leading axis of all their arrays.
 """
 
 from typing import Any, NamedTuple
@@ -22,19 +22,6 @@ def dot(x: _Array, y: _Array) -> _Array:
   return jnp.einsum('...d,...d->...', x, y, precision=lax.Precision.HIGHEST)
 
 
-def take(tree: chex.ArrayTree, instances: _Array, axis: int = 0
-         ) -> chex.ArrayTree:
-  """What belongs to some instances; beyond the batch, to the last one."""
-  return jax.tree_util.tree_map(
-      lambda x: jnp.take(x, instances, axis, mode='clip'), tree)
-
-
-class _NoMemory(NamedTuple):
-
-  def take(self, unused_instances: _Array) -> '_NoMemory':
-    return self
-
-
 class Picard:
   """Plain iteration, `z <- (1 - damping) z + damping f(z)`."""
 
@@ -43,7 +30,7 @@ class Picard:
 
   def init(self, point):
     del point
-    return _NoMemory()
+    return ()
 
   def propose(self, step, point, value, memory):
     del step
@@ -51,15 +38,9 @@ class Picard:
 
 
 class _AndersonMemory(NamedTuple):
-  values: _Array  # [M, B, D], past f(z)
-  changes: _Array  # [M, B, D], past f(z) - z
+  values: _Array  # [B, M, D], past f(z)
+  changes: _Array  # [B, M, D], past f(z) - z
   gram: _Array  # [B, M, M], inner products of the changes
-
-  def take(self, instances: _Array) -> '_AndersonMemory':
-    return _AndersonMemory(
-        values=take(self.values, instances, axis=1),
-        changes=take(self.changes, instances, axis=1),
-        gram=take(self.gram, instances))
 
 
 class Anderson:
@@ -77,24 +58,25 @@ class Anderson:
     self._damping = config.damping
 
   def init(self, point):
-    history = jnp.zeros((self._size,) + point.shape, point.dtype)
-    gram = jnp.zeros((point.shape[0], self._size, self._size), point.dtype)
+    batch_size, size = point.shape
+    history = jnp.zeros((batch_size, self._size, size), point.dtype)
+    gram = jnp.zeros((batch_size, self._size, self._size), point.dtype)
     return _AndersonMemory(values=history, changes=history, gram=gram)
 
   def propose(self, step, point, value, memory):
     slot = step % self._size
     change = value - point
     replace = lax.dynamic_update_index_in_dim
-    values = replace(memory.values, value, slot, axis=0)
-    changes = replace(memory.changes, change, slot, axis=0)
+    values = replace(memory.values, value, slot, axis=1)
+    changes = replace(memory.changes, change, slot, axis=1)
     # Only one row of the Gram matrix is new.
-    row = jnp.einsum('mbd,bd->bm', changes, change,
+    row = jnp.einsum('bmd,bd->bm', changes, change,
                      precision=lax.Precision.HIGHEST)
     gram = replace(memory.gram, row, slot, axis=1)
     gram = replace(gram, row, slot, axis=2)
     weights = self._mixing_weights(gram, jnp.arange(self._size) <= step)
     mix = lambda history: jnp.einsum(  # pylint:disable=g-long-lambda
-        'bm,mbd->bd', weights, history, precision=lax.Precision.HIGHEST)
+        'bm,bmd->bd', weights, history, precision=lax.Precision.HIGHEST)
     proposal = mix(values)
     if self._damping != 1.0:
       proposal -= (1 - self._damping) * mix(changes)
@@ -139,17 +121,10 @@ def _solve_positive_definite(matrix: _Array, rhs: _Array) -> _Array:
 
 class _BroydenMemory(NamedTuple):
   """The inverse Jacobian of `f(z) - z` is `-I + sum_m left_m right_m^T`."""
-  left: _Array  # [M, B, D]
-  right: _Array  # [M, B, D]
+  left: _Array  # [B, M, D]
+  right: _Array  # [B, M, D]
   move: _Array  # [B, D], the last step taken
   change: _Array  # [B, D], f(z) - z before that step
-
-  def take(self, instances: _Array) -> '_BroydenMemory':
-    return _BroydenMemory(
-        left=take(self.left, instances, axis=1),
-        right=take(self.right, instances, axis=1),
-        move=take(self.move, instances),
-        change=take(self.change, instances))
 
 
 class Broyden:
@@ -163,7 +138,8 @@ class Broyden:
     self._damping = config.damping
 
   def init(self, point):
-    history = jnp.zeros((self._size,) + point.shape, point.dtype)
+    batch_size, size = point.shape
+    history = jnp.zeros((batch_size, self._size, size), point.dtype)
     nothing = jnp.zeros_like(point)
     return _BroydenMemory(history, history, nothing, nothing)
 
@@ -185,8 +161,8 @@ class Broyden:
     column = jnp.where(usable[:, None],
                        column / jnp.where(usable, scale, 1.0)[:, None], 0.0)
     replace = lax.dynamic_update_index_in_dim
-    left = replace(left, column, slot, axis=0)
-    right = replace(right, row, slot, axis=0)
+    left = replace(left, column, slot, axis=1)
+    right = replace(right, row, slot, axis=1)
 
     move = -self._damping * _apply_low_rank(left, right, change)
     return point + move, _BroydenMemory(left, right, move, change)
@@ -194,9 +170,9 @@ class Broyden:
 
 def _apply_low_rank(left: _Array, right: _Array, vector: _Array) -> _Array:
   """`(-I + sum_m left_m right_m^T) vector`, per instance."""
-  coefficients = jnp.einsum('mbd,bd->bm', right, vector,
+  coefficients = jnp.einsum('bmd,bd->bm', right, vector,
                             precision=lax.Precision.HIGHEST)
-  return jnp.einsum('bm,mbd->bd', coefficients, left,
+  return jnp.einsum('bm,bmd->bd', coefficients, left,
                     precision=lax.Precision.HIGHEST) - vector
 
 

@@ -51,9 +51,21 @@ _FIRST_STEP = flags.DEFINE_boolean(
     'first_step', False, 'only print how long the first training step takes, '
     'from the start of the program; the benchmark calls itself with this')
 
-_BATCH_SIZE = 32
-_TRAINING_SIZE = 16
-_WIDTH = 128
+_LARGE_GRAPH = flags.DEFINE_boolean(
+    'large_graph', False, 'only print time and memory of BFS on a large sparse '
+    'graph; the benchmark calls itself with this')
+
+_BATCH_SIZE = flags.DEFINE_integer(
+    'batch_size', 32, 'batch to train with, and to infer with besides 1',
+    lower_bound=1)
+_TRAINING_SIZE = flags.DEFINE_integer(
+    'training_size', 16, 'size of the training samples', lower_bound=1)
+_SIZES = flags.DEFINE_list(
+    'sizes', None, 'sizes to infer at (default: 16,64,128,256; with --quick '
+    '16,64)')
+_WIDTH = flags.DEFINE_integer('width', 128, 'width of the node states',
+                              lower_bound=1)
+
 _ITERATIONS = 10
 # Larger dense batches would need more memory than a laptop has.
 _MOST_PAIRS = 32 * 128 * 128
@@ -103,8 +115,9 @@ def unit(batch_size, size):
   """The two edge matrix products of one dense message-passing step."""
   import jax  # pylint: disable=g-import-not-at-top
   keys = jax.random.split(jax.random.PRNGKey(0), 3)
-  messages = jax.random.normal(keys[0], (batch_size * size * size, _WIDTH))
-  first, second = (jax.random.normal(key, (_WIDTH, _WIDTH)) for key in keys[1:])
+  width = _WIDTH.value
+  messages = jax.random.normal(keys[0], (batch_size * size * size, width))
+  first, second = (jax.random.normal(key, (width, width)) for key in keys[1:])
   products = jax.jit(lambda x, v, w: (x @ v, x @ w))
   return lambda: jax.block_until_ready(products(messages, first, second))
 
@@ -113,6 +126,13 @@ def sampler_of(size, batch_size):
   import dear_jax  # pylint: disable=g-import-not-at-top
   return dear_jax.make_sampler(_TASK.value, size=size, batch_size=batch_size,
                                seed=0, split='train')
+
+
+def typical_batch(sampler):
+  """The one of nine batches with the median number of edges."""
+  def count(batch):
+    return sum(x.data.sum() for x in batch.features.inputs if x.name == 'adj')
+  return sorted((sampler.batch(i) for i in range(9)), key=count)[4]
 
 
 def model_of(sampler, gradient='implicit', max_iter=40):
@@ -125,9 +145,9 @@ def model_of(sampler, gradient='implicit', max_iter=40):
   config = dataclasses.replace(
       configs.TrainConfig(), processor=_PROCESSOR.value, gradient=gradient,
       max_iter=max_iter)
-  batch = sampler.batch(0)
+  batch = typical_batch(sampler)
   model = dear_jax.DEARModel(
-      sampler.spec, batch, config.processor_factory(), hidden_dim=_WIDTH,
+      sampler.spec, batch, config.processor_factory(), hidden_dim=_WIDTH.value,
       encoder_init=config.encoder_init, learning_rate=_LEARNING_RATE,
       grad_clip_max_norm=config.grad_clip_max_norm, layout=_LAYOUT.value)
   model.init(batch.features, 0)
@@ -144,22 +164,23 @@ def measure_iterations(results):
   import haiku as hk
   import jax
   import jax.numpy as jnp
-  shape = (_BATCH_SIZE, _TRAINING_SIZE)
+  batch_size, size, width = (
+      _BATCH_SIZE.value, _TRAINING_SIZE.value, _WIDTH.value)
   keys = jax.random.split(jax.random.PRNGKey(0), 5)
-  features = (jax.random.normal(keys[0], shape + (_WIDTH,)),
-              jax.random.normal(keys[1], shape + (_TRAINING_SIZE, _WIDTH)),
-              jax.random.normal(keys[2], (_BATCH_SIZE, _WIDTH)),
-              jnp.ones(shape + (_TRAINING_SIZE,)))
-  hidden = jax.random.normal(keys[3], shape + (_WIDTH,))
+  features = (jax.random.normal(keys[0], (batch_size, size, width)),
+              jax.random.normal(keys[1], (batch_size, size, size, width)),
+              jax.random.normal(keys[2], (batch_size, width)),
+              jnp.ones((batch_size, size, size)))
+  hidden = jax.random.normal(keys[3], (batch_size, size, width))
   make = lambda name: hk.without_apply_rng(hk.transform(
-      lambda *args: getattr(processors.PGN(_WIDTH), name)(*args)))
+      lambda *args: getattr(processors.PGN(width), name)(*args)))
   params = make('__call__').init(keys[4], *features, hidden)
   context = jax.jit(make('prepare').apply)(params, *features)
   step = make('step').apply
   fun = lambda hidden, params, context: step(params, hidden, context)
   measurements = Measurements()
   unit_name = 'U'
-  measurements.add(unit_name, unit(*shape))
+  measurements.add(unit_name, unit(batch_size, size))
   loop = jax.jit(lambda *args: jax.lax.fori_loop(
       0, _ITERATIONS, lambda _, hidden: fun(hidden, *args[1:]), args[0]))
   measurements.add('step alone', lambda: jax.block_until_ready(
@@ -182,7 +203,7 @@ def measure_iterations(results):
       dict(solver=name, seconds=seconds, units=units, bookkeeping=share)
       for name, seconds, units, share in rows]
   results['measurements']['iterations'] = measurements.seconds
-  print(f'One iteration, dense, batch {_BATCH_SIZE}, size {_TRAINING_SIZE}:\n')
+  print(f'One iteration, dense, batch {batch_size}, size {size}:\n')
   cli.print_table(['', 'ms', 'U', 'bookkeeping'], [
       [name, f'{1e3 * seconds:.2f}', f'{units:.2f}',
        '' if share is None else f'{share:.0%}']
@@ -192,9 +213,9 @@ def measure_iterations(results):
 def measure_training(results, rounds):
   """Training steps with the three gradients."""
   import jax  # pylint: disable=g-import-not-at-top
-  sampler = sampler_of(_TRAINING_SIZE, _BATCH_SIZE)
+  sampler = sampler_of(_TRAINING_SIZE.value, _BATCH_SIZE.value)
   measurements = Measurements()
-  measurements.add('U', unit(_BATCH_SIZE, _TRAINING_SIZE))
+  measurements.add('U', unit(_BATCH_SIZE.value, _TRAINING_SIZE.value))
   solver = {}
   memory = {}
   gradients = ('one_step', 'implicit')
@@ -227,10 +248,10 @@ def measure_training(results, rounds):
   results['training'] = rows
   results['measurements']['training'] = measurements.seconds
   megabytes = lambda x: '' if x is None else f'{x / 2**20:,.0f}'
-  print(f'Training step of {_TASK.value}, batch {_BATCH_SIZE}, size '
-        f'{_TRAINING_SIZE}. Evaluations are those that an instance needs and '
-        'those that it pays for, as others need more; memory is the scratch '
-        'space in MiB:\n')
+  print(f'Training step of {_TASK.value}, batch {_BATCH_SIZE.value}, size '
+        f'{_TRAINING_SIZE.value}. Evaluations are those that an instance needs '
+        'and those that it pays for, as others need more; memory is the '
+        'scratch space in MiB:\n')
   cli.print_table(
       ['gradient', 'ms', 'U', 'evaluations', 'paid', 'paid / needed',
        'backwards', 'memory, max_iter 10', 'max_iter 160'],
@@ -257,7 +278,7 @@ def measure_inference(results, sizes, rounds):
   measurements = Measurements()
   rows = []
   for size in sizes:
-    for batch_size in (1, _BATCH_SIZE):
+    for batch_size in (1, _BATCH_SIZE.value):
       if batch_size * size * size > _MOST_PAIRS:
         continue
       name = f'size {size}, batch {batch_size}'
@@ -311,14 +332,18 @@ def recurrent_model(size, batch_size):
   sampler, spec = clrs.build_sampler(
       _TASK.value, num_samples=-1, seed=0, length=size, track_max_steps=False,
       **options)
-  batch = sampler.next(batch_size)
+  # Single samples differ a lot: of nine, the one with the median of steps.
+  batches = [sampler.next(batch_size) for _ in range(9 if batch_size == 1
+                                                     else 1)]
+  batch = sorted(batches, key=lambda x: len(x.features.hints[0].data))[
+      len(batches) // 2]
   spec, iterator = clrs.process_permutations(spec, iter([batch]), True)
   batch = next(iterator)
   steps = max(1, batch.features.hints[0].data.shape[0] - 1)
   if steps * batch_size * size**2 > _MOST_MESSAGES:
     return None
   model = clrs.models.BaselineModel(
-      spec, batch, processors.PGN, hidden_dim=_WIDTH, decode_hints=False,
+      spec, batch, processors.PGN, hidden_dim=_WIDTH.value, decode_hints=False,
       encoder_init='xavier_on_scalars')
   model.init(batch.features, 0)
   return (lambda: jax.block_until_ready(
@@ -331,21 +356,70 @@ def measure_start(results):
   with tempfile.TemporaryDirectory() as folder:
     for what in ('cold', 'with cache'):
       cli.progress(f'first training step, {what}')
-      output = subprocess.run(
-          [sys.executable, os.path.abspath(__file__), '--first_step',
-           f'--task={_TASK.value}', f'--processor={_PROCESSOR.value}',
-           f'--layout={_LAYOUT.value}'],
-          env={**os.environ, 'JAX_COMPILATION_CACHE_DIR': folder,
-               'JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS': '0.5',
-               'NUMBA_CACHE_DIR': folder},
-          check=True, stdout=subprocess.PIPE, text=True).stdout
-      seconds.append(json.loads(output.splitlines()[-1]))
+      seconds.append(in_new_process('--first_step', {
+          'JAX_COMPILATION_CACHE_DIR': folder,
+          'JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS': '0.1',
+          'NUMBA_CACHE_DIR': folder}))
   results['start'] = dict(zip(('cold', 'cached'), seconds))
   print('First training step, in seconds from the start of the program:\n')
   cli.print_table(['', 'import', 'build', 'first step', 'in all'], [
       [what, *(f'{x[part]:.1f}' for part in ('import', 'build', 'step')),
        f'{sum(x.values()):.1f}']
       for what, x in zip(('cold', 'with the compilation cache'), seconds)])
+
+
+def in_new_process(flag, environment):
+  """Calls this program with a flag; returns the JSON that it prints."""
+  output = subprocess.run(
+      [sys.executable, os.path.abspath(__file__), flag,
+       f'--task={_TASK.value}', f'--processor={_PROCESSOR.value}',
+       f'--layout={_LAYOUT.value}', f'--width={_WIDTH.value}',
+       f'--batch_size={_BATCH_SIZE.value}',
+       f'--training_size={_TRAINING_SIZE.value}'],
+      env={**os.environ, **environment}, check=True, stdout=subprocess.PIPE,
+      text=True).stdout
+  return json.loads(output.splitlines()[-1])
+
+
+def measure_large_graph(results):
+  """BFS on a graph of 1,024 nodes with a mean degree of 8."""
+  cli.progress('a large sparse graph')
+  result = in_new_process('--large_graph', {})
+  results['large_graph'] = result
+  print('Inference of bfs on one graph with 1,024 nodes and a mean degree of '
+        f'{result["degree"]:.1f}: {1e3 * result["seconds"]:.0f} ms; the whole '
+        f'process had {result["peak"] / 2**20:,.0f} MiB at most, and '
+        f'{result["before"] / 2**20:,.0f} MiB before.\n')
+
+
+def large_graph():
+  """Predicts on a large graph and prints time and memory."""
+  # pylint: disable=g-import-not-at-top
+  import resource
+  with cli.silence():
+    import clrs
+    import jax
+    import numpy as np
+  size = 1024
+  sampler = sampler_of(size, 1)
+  batch = sampler.batch(0)
+  model, _ = model_of(sampler)
+  above = np.triu(np.random.RandomState(0).rand(size, size) < 8 / size, 1)
+  adjacency = (above | above.T)[None].astype(np.float32)
+  inputs = tuple(
+      clrs.DataPoint(x.name, x.location, x.type_, adjacency if x.name == 'adj'
+                     else x.data * adjacency if x.name == 'A' else x.data)
+      for x in batch.features.inputs)
+  features = batch.features._replace(inputs=inputs)
+  peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+  before = peak()
+  predict = lambda: jax.block_until_ready(
+      model.predict(jax.random.PRNGKey(0), features))
+  predict()
+  start = time.perf_counter()
+  predict()
+  print(json.dumps({'seconds': time.perf_counter() - start, 'peak': peak(),
+                    'before': before, 'degree': float(adjacency.sum() / size)}))
 
 
 def first_step():
@@ -357,12 +431,23 @@ def first_step():
     import jax  # pylint: disable=g-import-not-at-top
   training.enable_compilation_cache()
   imported = time.perf_counter()
-  model, batch = model_of(sampler_of(_TRAINING_SIZE, _BATCH_SIZE))
+  model, batch = model_of(sampler_of(_TRAINING_SIZE.value, _BATCH_SIZE.value))
   built = time.perf_counter()
   jax.block_until_ready(model.feedback(jax.random.PRNGKey(0), batch))
   done = time.perf_counter()
   print(json.dumps({'import': imported - start, 'build': built - imported,
                     'step': done - built}))
+
+
+def inference_sizes():
+  """The sizes to infer at."""
+  if _SIZES.value is None:
+    return (16, 64) if _QUICK.value else (16, 64, 128, 256)
+  try:
+    return tuple(int(size) for size in _SIZES.value)
+  except ValueError:
+    raise ValueError('sizes must be whole numbers such as 16,64, got '
+                     f'{",".join(_SIZES.value)!r}.') from None
 
 
 def check_run():
@@ -372,11 +457,11 @@ def check_run():
   from dear_jax import configs
   config = configs.load_config(_RUN.value)
   has = (config.algorithms, config.processor, config.hidden_size)
-  needs = ((_TASK.value,), _PROCESSOR.value, _WIDTH)
+  needs = ((_TASK.value,), _PROCESSOR.value, _WIDTH.value)
   if has != needs:
     raise ValueError(
         f'--run must be a run of {_TASK.value} with {_PROCESSOR.value} and '
-        f'hidden_size {_WIDTH}; that in {_RUN.value} is of '
+        f'hidden_size {_WIDTH.value}; that in {_RUN.value} is of '
         f'{", ".join(has[0])} with {has[1]} and hidden_size {has[2]}.')
   checkpoints.load_best(_RUN.value)
 
@@ -385,6 +470,9 @@ def main(unused_argv):
   logging.set_verbosity(logging.ERROR)
   if _FIRST_STEP.value:
     first_step()
+    return
+  if _LARGE_GRAPH.value:
+    large_graph()
     return
   with cli.silence():
     # pylint: disable=g-import-not-at-top
@@ -400,6 +488,10 @@ def main(unused_argv):
     samplers.check_choice('task', _TASK.value, samplers.task_names())
     samplers.check_choice('processor', _PROCESSOR.value, processors.KINDS)
     samplers.check_choice('layout', _LAYOUT.value, models.LAYOUTS)
+    sizes = inference_sizes()
+    for name, size in (('training_size', _TRAINING_SIZE.value),
+                       *(('sizes', size) for size in sizes)):
+      samplers.check_size(_TASK.value, name, size)
     if _RUN.value:
       check_run()
   except (ValueError, checkpoints.RunError) as e:
@@ -415,10 +507,11 @@ def main(unused_argv):
   rounds = 4 if _QUICK.value else 15
   measure_iterations(results)
   measure_training(results, rounds)
-  measure_inference(
-      results, (16, 64) if _QUICK.value else (16, 64, 128, 256), rounds)
+  measure_inference(results, sizes, rounds)
   if not _QUICK.value:
     measure_start(results)
+    if _TASK.value == 'bfs':
+      measure_large_graph(results)
   cli.progress('')
   with open(_OUT.value, 'w', encoding='utf-8') as file:
     json.dump(results, file, indent=1)

@@ -73,6 +73,8 @@ SETTINGS = (
     ('max_iter', 'integer', '40', 'the most solver steps in training'),
     ('gradient', 'string', 'implicit',
      'gradient of the equilibrium: implicit, one_step or unrolled'),
+    ('backward_max_iter', 'integer', '10',
+     'the most solver steps of the implicit gradient'),
     ('jacobian_weight', 'float', '0.0001', 'weight of the Jacobian penalty'),
     ('jacobian_fraction', 'float', '0.25',
      'share of a batch that the Jacobian penalty is estimated on'),

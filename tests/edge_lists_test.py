@@ -187,6 +187,21 @@ def test_penalty_of_a_part_of_the_batch(layout):
   assert np.std(part) > np.std(whole) > 0
 
 
+def test_maxima_of_pairs_and_nodes():
+  rng = np.random.RandomState(0)
+  pairs, nodes, weights, cotangent = (
+      jnp.asarray(rng.randn(*shape), jnp.float32)
+      for shape in ((2, 3, 3, 5), (2, 4, 5), (5,), (2, 3, 3, 4)))
+  def plain(pairs, nodes, weights):
+    maxima = jnp.maximum(pairs[:, :, :, None], nodes[:, None, None])
+    return jnp.einsum('bijkf,f->bijk', maxima, weights)
+  results = [jax.vjp(fun, pairs, nodes, weights)
+             for fun in (layers.max_product, plain)]
+  np.testing.assert_allclose(results[0][0], results[1][0], rtol=1e-5, atol=1e-5)
+  for x, y in zip(*(pull_back(cotangent) for _, pull_back in results)):
+    np.testing.assert_allclose(x, y, rtol=1e-4, atol=1e-5)
+
+
 def test_layers_on_products_that_are_not_taken():
   rng = np.random.RandomState(0)
   inputs, weights, matrix, bias = (
@@ -195,3 +210,49 @@ def test_layers_on_products_that_are_not_taken():
   np.testing.assert_allclose(
       layers.LowRank(inputs, weights).apply(lambda x: x @ matrix + bias),
       inputs @ weights @ matrix + bias, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize('task', ['bfs', 'strongly_connected_components',
+                                  'floyd_warshall'])
+def test_padding_changes_nothing(task):
+  spec, batch = make(task, size=5)
+  key = jax.random.PRNGKey(0)
+  factory = dear_jax.get_processor_factory(
+      'dear_pgn', solver=dear_jax.SolverConfig(tol=1e-5))
+  def model(pad_to):
+    model = dear_jax.DEARModel(
+        spec, batch, factory, hidden_dim=8, layout='sparse', pad_to=pad_to,
+        jacobian_weight=0.0)
+    model.init(batch.features, 0)
+    return model
+  plain, padded = model(None), model(8)
+  loss, grads = plain.compute_grad(key, batch)
+  padded_loss, padded_grads = padded.compute_grad(key, batch)
+  np.testing.assert_allclose(padded_loss, loss, rtol=1e-5)
+  jax.tree_util.tree_map(
+      lambda x, y: np.testing.assert_allclose(x, y, rtol=1e-3, atol=1e-5),
+      padded_grads, grads)
+  np.testing.assert_array_equal(padded.metrics['solver_steps_mean'],
+                                plain.metrics['solver_steps_mean'])
+  described = padded.describe_shape(batch.features, 0, training=True)
+  assert described.startswith('sizes up to 8 with up to')
+  assert plain.describe_shape(batch.features, 0, True).startswith('size 5 w')
+  assert padded.describe_shape(batch.features, 0, False).startswith('size 5 w')
+  # Predictions are not padded, and another size has the same program.
+  preds, _ = padded.predict(key, batch.features)
+  assert preds[batch.outputs[0].name].data.shape == batch.outputs[0].data.shape
+
+
+def test_sizes_share_a_program():
+  spec, batch = make('bfs', size=6, batch_size=8)
+  model = dear_jax.DEARModel(
+      spec, batch, dear_jax.get_processor_factory('dear_pgn'), hidden_dim=8,
+      layout='sparse', pad_to=8)
+  model.init(batch.features, 0)
+  lengths = set()
+  for size in (4, 5, 6, 7, 8):
+    _, batch = make('bfs', size=size, batch_size=8)
+    assert np.isfinite(model.feedback(jax.random.PRNGKey(0), batch))
+    lengths.add(model.describe_shape(batch.features, 0, training=True))
+    assert model.metrics['jacobian_penalty'] > 0
+  assert model.jitted_feedback._cache_size() == len(lengths)  # pylint:disable=protected-access

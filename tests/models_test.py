@@ -21,8 +21,8 @@ from tests import graphs
 
 KEY = jax.random.PRNGKey(0)
 METRICS = {'loss', 'task_loss', 'jacobian_penalty', 'solver_steps_mean',
-           'solver_steps_max', 'residual', 'converged', 'evaluations', 'gradient_norm',
-           'backward_steps_mean', 'backward_steps_max', 'backward_residual',
+           'solver_steps_max', 'residual', 'converged', 'evaluations',
+           'gradient_norm', 'backward_steps_mean', 'backward_steps_max', 'backward_residual',
            'backward_converged'}
 
 
@@ -180,6 +180,7 @@ def test_freeze_processor():
     (dict(use_lstm=True), 'use_lstm'),
     (dict(nb_msg_passing_steps=3), 'nb_msg_passing_steps must be 1.*got 3'),
     (dict(jacobian_weight=-1.0), 'jacobian_weight must not be negative'),
+    (dict(jacobian_fraction=0.0), 'jacobian_fraction must be more than 0'),
     (dict(eval_iterations=0), 'eval_iterations must be at least 1, got 0'),
 ])
 def test_bad_arguments(options, message):

@@ -3,10 +3,12 @@
 """Tests of what the net does between encoders and decoders."""
 
 import clrs
+from clrs._src import decoders
 import dear_jax
 from dear_jax import nets
 from dear_jax import samplers
 from dear_jax import tasks
+import haiku as hk
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -157,3 +159,26 @@ def test_other_processors_are_refused():
       hidden_dim=8)
   with pytest.raises(ValueError, match='dear_pgn.*got MPNN'):
     model.init(feedback.features, 0)
+
+
+def test_pointers_of_edges_as_clrs_decodes_them():
+  rng = np.random.RandomState(0)
+  states, edge_fts, graph_fts = (
+      jnp.asarray(rng.randn(*shape), jnp.float32)
+      for shape in ((2, 5, 6), (2, 5, 5, 4), (2, 3)))
+  spec = {'Pi': (clrs.Stage.OUTPUT, clrs.Location.EDGE, clrs.Type.POINTER)}
+
+  def decode(states, edge_fts):
+    layers = decoders.construct_decoders(
+        clrs.Location.EDGE, clrs.Type.POINTER, hidden_dim=8, nb_dims=None,
+        name='Pi')
+    _, expected = decoders.decode_fts(
+        decoders={'Pi': layers}, spec=spec, h_t=states,
+        adj_mat=jnp.ones((2, 5, 5)), edge_fts=edge_fts, graph_fts=graph_fts,
+        inf_bias=False, inf_bias_edge=False, repred=True)
+    return nets._decode_edge_pointers(layers, states, edge_fts), expected['Pi']  # pylint:disable=protected-access
+
+  net = hk.without_apply_rng(hk.transform(decode))
+  params = net.init(jax.random.PRNGKey(0), states, edge_fts)
+  ours, expected = net.apply(params, states, edge_fts)
+  np.testing.assert_allclose(ours, expected, rtol=1e-5, atol=1e-5)

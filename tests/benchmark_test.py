@@ -1,0 +1,51 @@
+# Copyright 2026 The dear_jax authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of experiments/benchmark.py, as a program."""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+SCRIPT = (pathlib.Path(__file__).resolve().parent.parent / 'experiments'
+          / 'benchmark.py')
+TINY = ('--quick', '--batch_size=4', '--training_size=4', '--sizes=4,5',
+        '--width=4')
+
+
+def run(*args):
+  return subprocess.run([sys.executable, str(SCRIPT), *args], timeout=600,
+                        capture_output=True, text=True, check=False)
+
+
+def test_tables_and_numbers(tmp_path):
+  out = tmp_path / 'numbers.json'
+  result = run('--task=bfs', f'--out={out}', *TINY)
+  assert result.returncode == 0, result.stderr
+  tables = [[line for line in part.splitlines() if line.startswith('|')]
+            for part in result.stdout.split('\n\n')]
+  iterations, training, inference = [table for table in tables if table]
+  for table in (iterations, training, inference):
+    assert len({line.count('|') for line in table}) == 1
+  assert [row.split()[1] for row in training[2:]] == ['one_step', 'implicit']
+  assert len(inference) == 2 + 4  # two sizes, alone and in a batch
+  numbers = json.loads(out.read_text(encoding='utf-8'))
+  assert numbers['task'] == 'bfs'
+  for row in numbers['training']:
+    assert row['seconds'] > 0 and row['units'] > 0 and row['waste'] >= 1
+  for row in numbers['inference']:
+    assert row['seconds'] > 0 and row['clrs_seconds'] > 0 and row['steps'] >= 1
+  rounds = {len(x) for x in numbers['measurements']['training'].values()}
+  assert rounds == {4}
+
+
+def test_mistakes_are_one_line(tmp_path):
+  for args, message in (
+      (['--task=bsf'], "did you mean 'bfs'"),
+      (['--sizes=16,x'], "sizes must be whole numbers such as 16,64, got '16"),
+      ([f'--run={tmp_path}'], 'config.json')):
+    result = run(*args)
+    assert result.returncode == 2
+    assert message in result.stderr
+    assert result.stderr.count('\n') == 1, result.stderr
+    assert not result.stdout
