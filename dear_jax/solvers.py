@@ -203,7 +203,7 @@ def solve_prepared(prepare: Callable[[Any], Callable[[_Tree], _Tree]],
   state = problem.initial_state()
   batch_size = state.settled.shape[0]
   part_size = batch_size // _LAST_PART
-  if (subsets is None or not part_size or return_trajectory
+  if (subsets is None or part_size < 2 or return_trajectory
       or config.select != 'first'):  # the others ask for all iterates
     state = lax.while_loop(goes_on, problem.iterate, state)
     return problem.solution(state), problem.origin(state)

@@ -22,8 +22,8 @@ from tests import graphs
 KEY = jax.random.PRNGKey(0)
 METRICS = {'loss', 'task_loss', 'jacobian_penalty', 'solver_steps_mean',
            'solver_steps_max', 'residual', 'converged', 'evaluations',
-           'gradient_norm', 'backward_steps_mean', 'backward_steps_max', 'backward_residual',
-           'backward_converged'}
+           'gradient_norm', 'backward_steps_mean', 'backward_steps_max',
+           'backward_residual', 'backward_converged'}
 
 
 def _model(spec=None, feedback=None, **options):
