@@ -3,8 +3,8 @@
 """Encode once, solve once, decode once: on CLRS's encoders and decoders."""
 
 import dataclasses
-from typing import (Any, Dict, List, Mapping, NamedTuple, Optional,
-                    Sequence)
+from typing import (Any, Dict, List, Mapping, NamedTuple, Optional, Sequence,
+                    Union)
 
 import chex
 import clrs
@@ -178,7 +178,8 @@ class EquilibriumNet(clrs_nets.Net):
       if (spec[name][1:] == (clrs.Location.EDGE, clrs.Type.POINTER)
           and result.edges is None):
         output_preds[name] = _decode_edge_pointers(
-            all_pairs.pop(name), states, edge_fts)
+            all_pairs.pop(name), states, edge_fts if edge_list is None
+            else _encode_edges(inputs, self.encoders[index], None))
     edge_embeddings = [edge_fts]
     if result.edges is not None:
       edge_embeddings.append(result.edges)
@@ -224,20 +225,21 @@ class EquilibriumNet(clrs_nets.Net):
       if edge_list is None:
         edge_fts = encoders.accum_edge_fts(encoder, probe, edge_fts)
     if edge_list is not None:
-      edge_fts = _encode_edges(inputs, encs, edge_list)
+      edge_fts = _encode_edges(inputs, encs, edge_list.pairs)
     return node_fts, edge_fts, graph_fts, adj_mat
 
 
 def _encode_edges(inputs: Sequence[clrs.DataPoint],
                   encs: Mapping[str, Sequence[hk.Linear]],
-                  edge_list: edge_lists.EdgeList) -> layers.LowRank:
-  """CLRS' encoding of the inputs on edges, [E, F]."""
+                  pairs: Optional[_Array]) -> layers.LowRank:
+  """CLRS' encoding of the inputs on edges, [E, F]; without a list, on all."""
   columns, weights, biases = [], [], []
   for probe in inputs:
     if probe.location == clrs.Location.EDGE:
       assert probe.type_ in (clrs.Type.MASK, clrs.Type.SCALAR)
       encoder, = encs[probe.name]
-      columns.append(jnp.ravel(probe.data)[edge_list.pairs])
+      column = jnp.ravel(probe.data)
+      columns.append(column if pairs is None else column[pairs])
       biases.append(encoder(jnp.zeros((1,))))
       weights.append(encoder(jnp.ones((1,))) - biases[-1])
   columns.append(jnp.ones_like(columns[0]))
@@ -275,20 +277,23 @@ def _decode_on_edges(decoder: Sequence[hk.Linear], states: _Array,
 
 
 def _decode_edge_pointers(decoder: Sequence[hk.Linear], states: _Array,
-                          edge_fts: _Array) -> _Array:
+                          edge_fts: Union[_Array, layers.LowRank]) -> _Array:
   """CLRS' decoder of pointers from edges to nodes, in less memory.
 
   Args:
     decoder: CLRS' five layers.
     states: [B, N, F].
-    edge_fts: [B, N, N, F].
+    edge_fts: [B, N, N, F], or [B * N * N, F] as `layers.LowRank`.
 
   Returns:
     [B, N, N, N], the logits of every edge for each node.
   """
   of_sender, of_receiver, of_edge, of_node, out = decoder
-  pairs = (of_sender(states)[:, :, None] + of_receiver(states)[:, None]
-           + of_edge(edge_fts))
+  pairs = of_sender(states)[:, :, None] + of_receiver(states)[:, None]
+  if isinstance(edge_fts, layers.LowRank):
+    pairs += jnp.reshape(edge_fts.apply(of_edge), pairs.shape)
+  else:
+    pairs += of_edge(edge_fts)
   nodes = of_node(states)
   bias = out(jnp.zeros_like(nodes[0, :1]))[0]
   weights = out(jnp.eye(nodes.shape[-1], dtype=nodes.dtype)) - bias
