@@ -77,7 +77,7 @@ def fits(edge_list: EdgeList, wanted: _Array, nb_nodes: int, size: int
   """
   graphs = edge_list.receivers // nb_nodes
   is_wanted = wanted.at[graphs].get(mode='fill', fill_value=False)
-  return jnp.sum(is_wanted) <= len(graphs) * size // len(wanted)
+  return jnp.sum(is_wanted) <= _room(edge_list, size, len(wanted), nb_nodes)
 
 
 def without_overflow(edge_list: EdgeList, instances: _Array, batch_size: int,
@@ -96,7 +96,7 @@ def without_overflow(edge_list: EdgeList, instances: _Array, batch_size: int,
   counts = jnp.zeros(batch_size, int).at[
       edge_list.receivers // nb_nodes].add(1, mode='drop')
   counts = counts.at[instances].get(mode='fill', fill_value=0)
-  room = len(edge_list.receivers) * len(instances) // batch_size
+  room = _room(edge_list, len(instances), batch_size, nb_nodes)
   return jnp.where(jnp.cumsum(counts) <= room, instances, batch_size)
 
 
@@ -115,7 +115,7 @@ def take(edge_list: EdgeList, instances: _Array, batch_size: int, nb_nodes: int
     that it has no room for are missing, which `fits` tells.
   """
   size = len(instances)
-  length = len(edge_list.receivers) * size // batch_size
+  length = _room(edge_list, size, batch_size, nb_nodes)
   graphs = edge_list.receivers // nb_nodes
   new_graph_of = jnp.full(batch_size, size).at[instances].set(
       jnp.arange(size), mode='drop')
@@ -132,6 +132,13 @@ def take(edge_list: EdgeList, instances: _Array, batch_size: int, nb_nodes: int
           (edge_list.receivers, nb_nodes, size * nb_nodes),
           (edge_list.pairs, nb_nodes**2, 0)))
   return EdgeList(senders, receivers, pairs), rows
+
+
+def _room(edge_list: EdgeList, size: int, batch_size: int, nb_nodes: int
+          ) -> int:
+  """How many edges some instances may have; any single one has room."""
+  length = len(edge_list.receivers)
+  return min(length, max(length * size // batch_size, nb_nodes**2))
 
 
 def padded_length(length: int) -> int:

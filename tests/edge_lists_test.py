@@ -256,3 +256,15 @@ def test_sizes_share_a_program():
     lengths.add(model.describe_shape(batch.features, 0, training=True))
     assert model.metrics['jacobian_penalty'] > 0
   assert model.jitted_feedback._cache_size() == len(lengths)  # pylint:disable=protected-access
+
+
+def test_any_single_instance_has_room():
+  adjacency = np.zeros((4, 6, 6))
+  adjacency[1] = 1  # nearly all edges are in one of the graphs
+  edges = edge_lists.EdgeList(*map(jnp.asarray, edge_lists.from_inputs(
+      [clrs.DataPoint('adj', clrs.Location.EDGE, clrs.Type.MASK, adjacency)])))
+  assert len(edges.pairs) // 4 < 36
+  kept = edge_lists.without_overflow(edges, jnp.array([1]), 4, 6)
+  np.testing.assert_array_equal(kept, [1])
+  part, _ = edge_lists.take(edges, kept, 4, 6)
+  assert (part.receivers < 6).sum() == 36
