@@ -29,7 +29,8 @@ class EdgeList(NamedTuple):
 
 
 def from_inputs(inputs: Iterable[clrs.DataPoint],
-                size: Optional[int] = None) -> EdgeList:
+                size: Optional[int] = None,
+                fine: bool = False) -> EdgeList:
   """Lists the pairs between which messages pass.
 
   As in CLRS' adjacency matrices, these are edges in either direction and
@@ -39,6 +40,7 @@ def from_inputs(inputs: Iterable[clrs.DataPoint],
     inputs: The inputs of a task that has a graph and no pointers.
     size: How many nodes to number every graph with, if it is to have nodes
       without edges at its end.
+    fine: As in `padded_length`.
 
   Returns:
     The list, in numpy arrays.
@@ -51,7 +53,7 @@ def from_inputs(inputs: Iterable[clrs.DataPoint],
   connected = connected | connected.transpose(0, 2, 1)
   connected |= np.eye(connected.shape[1], dtype=bool)
   graph, receivers, senders = np.nonzero(connected)
-  length = padded_length(len(graph))
+  length = padded_length(len(graph), fine)
   def pad(values, value):
     result = np.full(length, value, np.int32)
     result[:len(values)] = values
@@ -141,7 +143,17 @@ def _room(edge_list: EdgeList, size: int, batch_size: int, nb_nodes: int
   return min(length, max(length * size // batch_size, nb_nodes**2))
 
 
-def padded_length(length: int) -> int:
-  """The least of 2, 3, 4, 6, 8, 12, 16, ... that is not smaller."""
+def padded_length(length: int, fine: bool = False) -> int:
+  """The least permitted length that is not smaller.
+
+  Args:
+    length: How many edges there are.
+    fine: Whether 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, ... are permitted, or
+      only 2, 3, 4, 6, 8, 12, 16, ...: less padding, or fewer programs.
+
+  Returns:
+    How long the list is to be.
+  """
   power = 1 << max(1, (length - 1).bit_length())
-  return 3 * power // 4 if 3 * power // 4 >= length else power
+  unit = max(1, power // (8 if fine else 4))
+  return max(2, -(-length // unit) * unit)

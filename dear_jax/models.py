@@ -312,7 +312,10 @@ class DEARModel(clrs.models.BaselineModel):
     nb_pairs = batch_size * nb_nodes**2
     if self._layout == 'auto' and nb_pairs < _SPARSE_FROM_PAIRS:
       return None
-    edge_list = edge_lists.from_inputs(inputs, padded_size)
+    # Lists of many graphs are alike in length; single graphs are not, and
+    # someone waits for the answer.
+    edge_list = edge_lists.from_inputs(inputs, padded_size,
+                                       fine=batch_size == 1)
     if (self._layout == 'auto'
         and len(edge_list.pairs) > _DENSE_FROM * nb_pairs):
       return None

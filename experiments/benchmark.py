@@ -135,7 +135,7 @@ def typical_batch(sampler):
   return sorted((sampler.batch(i) for i in range(9)), key=count)[4]
 
 
-def model_of(sampler, gradient='implicit', max_iter=40):
+def model_of(sampler, gradient='implicit', max_iter=40, layout=None):
   """A model with the settings of the paper, and a batch."""
   # pylint: disable=g-import-not-at-top
   import dear_jax
@@ -149,7 +149,8 @@ def model_of(sampler, gradient='implicit', max_iter=40):
   model = dear_jax.DEARModel(
       sampler.spec, batch, config.processor_factory(), hidden_dim=_WIDTH.value,
       encoder_init=config.encoder_init, learning_rate=_LEARNING_RATE,
-      grad_clip_max_norm=config.grad_clip_max_norm, layout=_LAYOUT.value)
+      grad_clip_max_norm=config.grad_clip_max_norm,
+      layout=layout or _LAYOUT.value)
   model.init(batch.features, 0)
   if _RUN.value:
     model.params = checkpoints.load_best(_RUN.value)
@@ -291,6 +292,10 @@ def measure_inference(results, sizes, rounds):
           jax.block_until_ready(model.predict(key, batch.features))))
       row = dict(size=size, batch_size=batch_size, name=name,
                  evaluations=float(metrics['solver_steps_mean']))
+      if 'edges' in model.describe_shape(batch.features, 0, training=False):
+        dense, _ = model_of(sampler, layout='dense')
+        measurements.add(f'dense {name}', lambda dense=dense, batch=batch: (
+            jax.block_until_ready(dense.predict(key, batch.features))))
       recurrent = recurrent_model(size, batch_size)
       if recurrent is not None:
         predict, row['steps'] = recurrent
@@ -302,19 +307,27 @@ def measure_inference(results, sizes, rounds):
     row['seconds'] = measurements.median(name) / samples
     row['units'] = (measurements.median(name)
                     / measurements.median(f'U {name}'))
+    if f'dense {name}' in measurements.seconds:
+      row['dense_seconds'] = measurements.median(f'dense {name}') / samples
     if 'steps' in row:
       row['clrs_seconds'] = measurements.median(f'CLRS {name}') / samples
   results['inference'] = rows
   results['measurements']['inference'] = measurements.seconds
-  print(f'Inference of {_TASK.value}; times are those of a sample:\n')
+  print(f'Inference of {_TASK.value}; times are of one sample. Dense is the '
+        'same model without lists of edges:\n')
+  def compared(row, name):
+    if f'{name}_seconds' not in row:
+      return ['', '']
+    seconds = row[f'{name}_seconds']
+    return [f'{1e3 * seconds:.1f}', f'{seconds / row["seconds"]:.1f}']
+
   cli.print_table(
-      ['size', 'batch', 'ms', 'U', 'evaluations', 'CLRS ms', 'CLRS steps',
-       'times faster'],
+      ['size', 'batch', 'ms', 'U', 'evaluations', 'dense ms', 'times faster',
+       'CLRS steps', 'CLRS ms', 'times faster'],
       [[str(row['size']), str(row['batch_size']), f'{1e3 * row["seconds"]:.1f}',
-        f'{row["units"]:.1f}', f'{row["evaluations"]:.1f}'] + (
-            [f'{1e3 * row["clrs_seconds"]:.1f}', str(row['steps']),
-             f'{row["clrs_seconds"] / row["seconds"]:.1f}']
-            if 'steps' in row else ['', '', '']) for row in rows])
+        f'{row["units"]:.1f}', f'{row["evaluations"]:.1f}',
+        *compared(row, 'dense'), str(row.get('steps', '')),
+        *compared(row, 'clrs')] for row in rows])
 
 
 def recurrent_model(size, batch_size):

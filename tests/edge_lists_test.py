@@ -41,11 +41,13 @@ def test_lists_the_pairs_that_clrs_connects(task):
   assert {x.dtype for x in edges} == {np.dtype(np.int32)}
 
 
-def test_lengths_are_few_and_waste_little():
-  lengths = [edge_lists.padded_length(n) for n in range(1, 5000)]
-  assert all(n <= length < 1.5 * n + 2
+@pytest.mark.parametrize('fine, waste, most', [(False, 0.5, 26),
+                                               (True, 0.25, 50)])
+def test_lengths_are_few_and_waste_little(fine, waste, most):
+  lengths = [edge_lists.padded_length(n, fine) for n in range(1, 5000)]
+  assert all(n <= length < (1 + waste) * n + 2
              for n, length in enumerate(lengths, start=1))
-  assert len(set(lengths)) < 26
+  assert len(set(lengths)) < most
   assert lengths == sorted(lengths)
 
 
