@@ -54,6 +54,10 @@ class TrainConfig:
     backward_max_iter: The most solver steps of the implicit gradient. What an
       instance has by then is taken: one that would need more has a step that is
       hardly contractive, and would hold up the batch.
+    backward_decay: The implicit gradient solves `u = backward_decay J^T u + g`;
+      1 is exact, see docs/implicit.md for why the default is less.
+    backward_bound: The norm of `u` of an instance is at most this times that of
+      `g`; 0 does not bound it.
     jacobian_weight: Weight of the Jacobian penalty.
     jacobian_fraction: The share of a batch that the penalty is estimated on.
     noise_stddev: Noise on the processor's output, in training only.
@@ -87,7 +91,9 @@ class TrainConfig:
   tol: float = 0.1
   max_iter: int = 40
   gradient: str = 'implicit'
-  backward_max_iter: int = 10
+  backward_max_iter: int = 12
+  backward_decay: float = 0.6
+  backward_bound: float = 1.5
   jacobian_weight: float = 1e-4
   jacobian_fraction: float = 0.25
   noise_stddev: float = 0.0
@@ -125,8 +131,9 @@ class TrainConfig:
       samplers.check_size(algorithm, 'train_sizes', self.train_sizes)
     self._check_number('seed', 0, 2**31 - 1, whole=True)
     for name in ('learning_rate', 'grad_clip_max_norm', 'jacobian_weight',
-                 'noise_stddev'):
+                 'noise_stddev', 'backward_bound'):
       self._check_number(name, 0)
+    self._check_number('backward_decay', 0, 1)
     self._check_number('backward_max_iter', 1, whole=True)
     if not self.learning_rate:
       raise ValueError('learning_rate must be more than 0.')
@@ -154,15 +161,19 @@ class TrainConfig:
 
   def processor_factory(self):
     """The processor of this run, ready for a model."""
-    solver = solvers.SolverConfig(method=self.solver, tol=self.tol,
-                                  max_iter=self.max_iter)
     return processors.get_processor_factory(
         self.processor, use_ln=self.use_ln,
         nb_triplet_fts=self.nb_triplet_fts, nb_heads=self.nb_heads,
-        solver=solver,
-        backward=dataclasses.replace(solver, tol=self.tol / 10,
-                                     max_iter=self.backward_max_iter),
-        gradient=self.gradient)
+        solver=solvers.SolverConfig(method=self.solver, tol=self.tol,
+                                    max_iter=self.max_iter),
+        backward=self.backward_solver(), gradient=self.gradient,
+        backward_decay=self.backward_decay,
+        backward_bound=self.backward_bound or math.inf)
+
+  def backward_solver(self) -> solvers.SolverConfig:
+    """The solver of the implicit gradient's linear system."""
+    return solvers.SolverConfig(method=self.solver, tol=self.tol / 10,
+                                max_iter=self.backward_max_iter)
 
 
 PRESETS = {

@@ -51,7 +51,7 @@ def spectral_radius(fun: Callable[..., _Tree],
   def grow(_, carry):
     vector, log_growth = carry
     vector, = pull_back(vector)
-    norm = _norms(vector)
+    norm = norms(vector)
     safe = jnp.where(norm > 0, norm, 1.0)
     vector = jax.tree_util.tree_map(
         lambda x: x / jnp.expand_dims(safe, range(1, x.ndim)), vector)
@@ -60,14 +60,45 @@ def spectral_radius(fun: Callable[..., _Tree],
   settle = num_iterations // 2
   count = num_iterations - settle
   vector, nothing = jax.lax.fori_loop(
-      0, settle, grow, (vector, jnp.zeros_like(_norms(vector))))
+      0, settle, grow, (vector, jnp.zeros_like(norms(vector))))
   del nothing  # how it grew before it pointed in the right direction
   _, log_growth = jax.lax.fori_loop(
-      0, count, grow, (vector, jnp.zeros_like(_norms(vector))))
+      0, count, grow, (vector, jnp.zeros_like(norms(vector))))
   return jnp.exp(log_growth / count)
 
 
-def _norms(tree: _Tree) -> chex.Array:
+def jacobian(fun: Callable[..., chex.Array], value: chex.Array, *args: Any
+             ) -> chex.Array:
+  """The whole Jacobian of the step, for problems that are small enough.
+
+  >>> import jax.numpy as jnp
+  >>> matrix = jnp.array([[0.5, 3.0], [0.0, -0.8]])
+  >>> result = jacobian(lambda z: z @ matrix.T, jnp.zeros((1, 2)))
+  >>> bool(jnp.all(result[0] == matrix))
+  True
+
+  Args:
+    fun: The step, with instances along the leading axis.
+    value: [B, ...], where to take it.
+    *args: Passed on to `fun`.
+
+  Returns:
+    [B, D, D], with outputs along the rows.
+  """
+  _, pull_back = jax.vjp(lambda z: fun(z, *args), value)
+  batch_size = len(value)
+  size = value.size // batch_size
+  def row(output):
+    # All instances at once: none of them depends on another.
+    cotangent = jnp.broadcast_to(output, (batch_size, size))
+    return jnp.reshape(pull_back(jnp.reshape(cotangent, value.shape))[0],
+                       (batch_size, size))
+  # Not all rows at once, which would take too much memory.
+  return jnp.moveaxis(
+      jax.lax.map(row, jnp.eye(size, dtype=value.dtype)), 0, 1)
+
+
+def norms(tree: _Tree) -> chex.Array:
   """The norm of every instance."""
   return jnp.sqrt(sum(
       jnp.sum(jnp.square(x), axis=tuple(range(1, x.ndim)))

@@ -4,9 +4,11 @@
 
 import dataclasses
 import functools
+import math
 from typing import Any, Callable, NamedTuple, Optional
 
 import chex
+from dear_jax import diagnostics
 from dear_jax import solvers
 import jax
 import jax.numpy as jnp
@@ -22,6 +24,8 @@ def fixed_point(fun: Callable[..., _Tree],
                 forward: solvers.SolverConfig = solvers.SolverConfig(),
                 backward: Optional[solvers.SolverConfig] = None,
                 gradient: str = 'implicit',
+                decay: float = 1.0,
+                bound: float = math.inf,
                 subsets: Optional[solvers.Subsets] = None,
                 backward_probe: Optional[chex.Array] = None
                 ) -> solvers.Solution:
@@ -51,6 +55,11 @@ def fixed_point(fun: Callable[..., _Tree],
       in memory that does not grow with the number of iterations. 'one_step'
       differentiates a single application of `fun` at the solution
       (Jacobian-free). 'unrolled' differentiates through the solver.
+    decay: The backward solve is for `u = decay J^T u + g`. 1 is the implicit
+      function theorem, 0 the one-step gradient; what is between stays bounded
+      where a step is hardly contractive, see docs/implicit.md.
+    bound: The most that the norm of `u` may be, as a multiple of that of `g`,
+      for every instance; a longer `u` is shortened.
     subsets: How to take some instances out of `args`. If given, the others do
       not wait for stragglers, except when 'unrolled'.
     backward_probe: [B, 3], of any value. What comes out as its gradient is no
@@ -60,10 +69,10 @@ def fixed_point(fun: Callable[..., _Tree],
     A `Solution`, without trajectory.
 
   Raises:
-    ValueError: If `gradient` is unknown, or for a problem that
-      `dear_jax.solve` refuses.
+    ValueError: If `gradient` is unknown, `decay` or `bound` are out of range,
+      or for a problem that `dear_jax.solve` refuses.
   """
-  check_gradient(gradient)
+  check_gradient(gradient, decay, bound)
   if backward is None:
     backward = dataclasses.replace(forward, tol=forward.tol / 10)
   init = jax.tree_util.tree_map(
@@ -85,7 +94,8 @@ def fixed_point(fun: Callable[..., _Tree],
     is_whole = len(jax.tree_util.tree_leaves(state)[0]) == len(backward_probe)
     return (explicit if is_whole else fun)(state, *args)
 
-  return _fixed_point(replay, forward, backward, gradient, subsets, init,
+  backward_pass = _BackwardPass(gradient, backward, decay, bound)
+  return _fixed_point(replay, forward, backward_pass, subsets, init,
                       (*args, *closed_over), backward_probe)
 
 
@@ -96,30 +106,43 @@ class BackwardReport(NamedTuple):
   converged: chex.Array  # [B], 0 or 1
 
 
-def check_gradient(gradient: str) -> None:
-  """Raises a ValueError unless this is the name of a gradient mode."""
+class _BackwardPass(NamedTuple):
+  """How the gradient is computed."""
+  gradient: str
+  config: solvers.SolverConfig
+  decay: float
+  bound: float
+
+
+def check_gradient(gradient: str, decay: float = 1.0,
+                   bound: float = math.inf) -> None:
+  """Raises a ValueError unless these are settings of `fixed_point`."""
   if gradient not in GRADIENTS:
     raise ValueError(
         f'gradient must be one of {", ".join(GRADIENTS)}, got {gradient!r}.')
+  if not 0 <= decay <= 1:
+    raise ValueError(f'decay must be a number from 0 to 1, got {decay!r}.')
+  if not bound > 0:
+    raise ValueError(f'bound must be a positive number, got {bound!r}.')
 
 
-@functools.partial(jax.custom_vjp, nondiff_argnums=(0, 1, 2, 3, 4))
-def _fixed_point(fun, forward, backward, gradient, subsets, init, args,
+@functools.partial(jax.custom_vjp, nondiff_argnums=(0, 1, 2, 3))
+def _fixed_point(fun, forward, backward_pass, subsets, init, args,
                  backward_probe):
-  del backward, gradient, backward_probe
+  del backward_pass, backward_probe
   return solvers.solve_with_origin(fun, init, *args, config=forward,
                                    subsets=subsets)[0]
 
 
-def _fixed_point_fwd(fun, forward, backward, gradient, subsets, init, args,
+def _fixed_point_fwd(fun, forward, backward_pass, subsets, init, args,
                      backward_probe):
-  del backward, gradient, backward_probe
+  del backward_pass, backward_probe
   solution, origin = solvers.solve_with_origin(
       fun, init, *args, config=forward, subsets=subsets)
   return solution, (origin, args)
 
 
-def _fixed_point_bwd(fun, forward, backward, gradient, subsets, residuals,
+def _fixed_point_bwd(fun, forward, backward_pass, subsets, residuals,
                      cotangents):
   """Equation 3 of Bai et al. (2019): `u = J^T u + g`, then pull back `u`.
 
@@ -134,12 +157,14 @@ def _fixed_point_bwd(fun, forward, backward, gradient, subsets, residuals,
   nothing = jnp.zeros(batch_size)
   report = BackwardReport(steps=nothing, residual=nothing,
                           converged=nothing + 1)
-  if gradient == 'implicit':
-    solution = _solve_linear(fun, backward, subsets, origin, args, cotangent)
+  if backward_pass.gradient == 'implicit':
+    solution = solve_adjoint(
+        fun, origin, args, cotangent, config=backward_pass.config,
+        decay=backward_pass.decay, subsets=subsets)
     report = BackwardReport(
         solution.steps.astype(float), solution.residual,
         solution.converged.astype(float))
-    cotangent = solution.value
+    cotangent = _bounded(solution.value, cotangent, backward_pass.bound)
   _, pull_back = jax.vjp(fun, origin, *args)
   no_gradient = jax.tree_util.tree_map(jnp.zeros_like, origin)
   return no_gradient, pull_back(cotangent)[1:], jnp.stack(report, axis=-1)
@@ -148,18 +173,46 @@ def _fixed_point_bwd(fun, forward, backward, gradient, subsets, residuals,
 _fixed_point.defvjp(_fixed_point_fwd, _fixed_point_bwd)
 
 
-def _solve_linear(fun, config, subsets, origin, args, cotangent):
-  """Solves `u = J^T u + g`."""
+def solve_adjoint(fun: Callable[..., _Tree], origin: _Tree, args: Any,
+                  cotangent: _Tree, *, config: solvers.SolverConfig,
+                  decay: float = 1.0,
+                  subsets: Optional[solvers.Subsets] = None
+                  ) -> solvers.Solution:
+  """Solves `u = decay J^T u + g`, the system of the implicit gradient.
+
+  Args:
+    fun: The step.
+    origin: Where it is linearised.
+    args: The other arguments of the step.
+    cotangent: `g`, the gradient with respect to the fixed point.
+    config: How to solve.
+    decay: As in `fixed_point`.
+    subsets: As in `fixed_point`.
+
+  Returns:
+    The solution `u`.
+  """
   def prepare(problem):
     origin, args, cotangent = problem
     _, pull_back = jax.vjp(lambda z: fun(z, *args), origin)
-    return lambda u: jax.tree_util.tree_map(jnp.add, pull_back(u)[0],
-                                            cotangent)
+    return lambda u: jax.tree_util.tree_map(
+        lambda x, g: decay * x + g, pull_back(u)[0], cotangent)
 
   # Started from g, the first evaluation is already one Neumann term ahead.
   return solvers.solve_prepared(
       prepare, cotangent, (origin, args, cotangent), config=config,
       subsets=subsets and _LinearSubsets(subsets))[0]
+
+
+def _bounded(value: _Tree, reference: _Tree, bound: float) -> _Tree:
+  """Shortens what is longer than `bound` times its reference."""
+  if math.isinf(bound):
+    return value
+  length, limit = diagnostics.norms(value), bound * diagnostics.norms(reference)
+  factor = jnp.where(length > limit, limit / jnp.maximum(
+      length, jnp.finfo(length.dtype).tiny), 1.0)
+  return jax.tree_util.tree_map(
+      lambda x: x * jnp.expand_dims(factor, range(1, x.ndim)), value)
 
 
 class _LinearSubsets:

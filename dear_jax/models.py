@@ -4,7 +4,8 @@
 
 import functools
 import re
-from typing import Dict, Iterable, List, NamedTuple, Optional, Tuple, Union
+from typing import (Any, Callable, Dict, Iterable, List, NamedTuple, Optional,
+                    Tuple, Union)
 
 import chex
 import clrs
@@ -261,6 +262,36 @@ class DEARModel(clrs.models.BaselineModel):
         self._data(feedback.features.inputs, feedback.outputs, index), index,
         with_spectral_radius)
     return preds, metrics
+
+  def inspect(self, rng_key: _Array, feedback: clrs.Feedback,
+              look: Callable[[processors.EquilibriumResult, _Array], Any],
+              algorithm_index: Optional[int] = None) -> Any:
+    """Looks at the equilibrium of a batch more closely.
+
+    Args:
+      rng_key: As in `predict`.
+      feedback: The batch.
+      look: Called with the equilibrium and the gradient of the task loss with
+        respect to it, [B, N, F]. It is compiled, and may return any arrays.
+      algorithm_index: As in `predict`.
+
+    Returns:
+      What `look` returned.
+    """
+    index = self._index(algorithm_index)
+
+    def run(params, data):
+      apply = functools.partial(
+          self.net_fn.apply, params, rng_key, [data.inputs], repred=True,
+          algorithm_index=index, edge_list=data.edge_list)
+      loss = lambda shift: _task_loss(data.outputs,
+                                      apply(shift=shift).output_preds)
+      result = apply().equilibrium
+      return look(result,
+                  jax.grad(loss)(jnp.zeros_like(result.solution.value)))
+
+    return jax.jit(run)(self._device_params, self._data(
+        feedback.features.inputs, feedback.outputs, index))
 
   def describe_shape(self, features: clrs.Features, algorithm_index: int,
                      training: bool) -> str:

@@ -32,6 +32,7 @@ class NetOutput(NamedTuple):
   solution: solvers.Solution  # of the node states, [B, N, F]
   jacobian_penalty: _Array  # [], zero unless asked for
   spectral_radius: Optional[_Array]  # [], if asked for
+  equilibrium: processors.EquilibriumResult  # where the solution is from
 
 
 class EquilibriumNet(clrs_nets.Net):
@@ -95,7 +96,8 @@ class EquilibriumNet(clrs_nets.Net):
                edge_list: Optional[edge_lists.EdgeList] = None,
                node_mask: Optional[_Array] = None,
                backward_probe: Optional[_Array] = None,
-               with_spectral_radius: bool = False) -> NetOutput:
+               with_spectral_radius: bool = False,
+               shift: Optional[_Array] = None) -> NetOutput:
     """Processes one batch.
 
     Args:
@@ -108,6 +110,8 @@ class EquilibriumNet(clrs_nets.Net):
       node_mask: [B, N], 0 at nodes that are padding.
       backward_probe: As in `dear_jax.fixed_point`.
       with_spectral_radius: Whether to estimate it.
+      shift: [B, N, F], added to the equilibrium before it is decoded. The
+        gradient with respect to it is what the backward solve starts from.
 
     Returns:
       Predictions and solution of the (last) algorithm.
@@ -128,14 +132,16 @@ class EquilibriumNet(clrs_nets.Net):
           f'{type(self.processor).__name__}.')
     for index, inputs in zip(algorithm_indices, inputs_list):
       output = self._process(inputs, index, repred, with_penalty, edge_list,
-                             node_mask, backward_probe, with_spectral_radius)
+                             node_mask, backward_probe, with_spectral_radius,
+                             shift)
     return output
 
   def _process(self, inputs, index: int, repred: bool, with_penalty: bool,
                edge_list: Optional[edge_lists.EdgeList],
                node_mask: Optional[_Array],
                backward_probe: Optional[_Array],
-               with_spectral_radius: bool) -> NetOutput:
+               with_spectral_radius: bool, shift: Optional[_Array]
+               ) -> NetOutput:
     spec = self.spec[index]
     restrict = self._restrict_pointers
     if restrict is None:
@@ -159,6 +165,8 @@ class EquilibriumNet(clrs_nets.Net):
         split=self._split,
         backward_probe=backward_probe)
     hidden = result.solution.value
+    if shift is not None:
+      hidden += shift
     if not repred and self._dropout_prob:
       hidden = hk.dropout(hk.next_rng_key(), self._dropout_prob, hidden)
     states = jnp.concatenate([node_fts, hidden], axis=-1)
@@ -207,7 +215,8 @@ class EquilibriumNet(clrs_nets.Net):
                                     node_mask),
         solution=result.solution,
         jacobian_penalty=penalty,
-        spectral_radius=radius)
+        spectral_radius=radius,
+        equilibrium=result)
 
   def _encode(self, inputs, encs, edge_list):
     """Sums the encodings of all inputs into node, edge and graph features."""

@@ -300,6 +300,8 @@ class Equilibrium(clrs_processors.Processor):
                solver: solvers.SolverConfig,
                backward: Optional[solvers.SolverConfig],
                gradient: str,
+               decay: float,
+               bound: float,
                connectivity: str,
                name: str = 'equilibrium'):
     super().__init__(name=name)
@@ -307,6 +309,8 @@ class Equilibrium(clrs_processors.Processor):
     self.solver = solver
     self._backward = backward
     self._gradient = gradient
+    self._decay = decay
+    self._bound = bound
     self._connectivity = connectivity
 
   @property
@@ -387,7 +391,8 @@ class Equilibrium(clrs_processors.Processor):
       hidden = hidden * node_mask[..., None]
     solution = implicit.fixed_point(
         fun, hidden, *args, forward=solver or self.solver,
-        backward=self._backward, gradient=self._gradient,
+        backward=self._backward, gradient=self._gradient, decay=self._decay,
+        bound=self._bound,
         subsets=subsets.Subsets() if split else None,
         backward_probe=backward_probe)
     return EquilibriumResult(
@@ -421,6 +426,8 @@ def get_processor_factory(
     solver: solvers.SolverConfig = solvers.SolverConfig(),
     backward: Optional[solvers.SolverConfig] = None,
     gradient: str = 'implicit',
+    backward_decay: float = 1.0,
+    backward_bound: float = math.inf,
     fully_connected: bool = False) -> ProcessorFactory:
   """Returns a factory of equilibrium processors, for any CLRS model.
 
@@ -436,6 +443,8 @@ def get_processor_factory(
     backward: The solver of the implicit gradient; by default as the forward
       one, with a tenth of the tolerance.
     gradient: 'implicit', 'one_step' or 'unrolled'.
+    backward_decay: `decay` of `dear_jax.fixed_point`.
+    backward_bound: `bound` of `dear_jax.fixed_point`.
     fully_connected: Whether messages pass between all nodes, whatever the
       adjacency matrix. `DEARModel` does this by itself on tasks without a
       graph; in CLRS's own models ask for it there, since without hints their
@@ -445,10 +454,11 @@ def get_processor_factory(
     A callable from the hidden size to a processor.
 
   Raises:
-    ValueError: If the kind or the gradient mode is unknown.
+    ValueError: If the kind or the gradient mode is unknown, or a number out of
+      range.
   """
   _check_kind(kind, KINDS)
-  implicit.check_gradient(gradient)
+  implicit.check_gradient(gradient, backward_decay, backward_bound)
   name = kind[len(_PREFIX):]
   base, connectivity = _CLRS_KINDS[name]
   if name in ('pgn', 'triplet_mpnn'):
@@ -467,7 +477,8 @@ def get_processor_factory(
           base, use_ln=use_ln, nb_triplet_fts=nb_triplet_fts,
           nb_heads=nb_heads)(out_size))
     return Equilibrium(step, solver=solver, backward=backward,
-                       gradient=gradient, connectivity=connectivity)
+                       gradient=gradient, decay=backward_decay,
+                       bound=backward_bound, connectivity=connectivity)
 
   factory.takes_edge_lists = name == 'pgn' and not fully_connected
   return factory

@@ -79,7 +79,7 @@ class SolverConfig:
 
 @chex.dataclass(frozen=True)
 class Solution:
-  """What a solve returns; one entry per instance except for `trajectory`.
+  """What a solve returns; one entry per instance, except for the history.
 
   Attributes:
     value: The selected iterate, `f(z)` of the evaluation that was selected.
@@ -92,6 +92,8 @@ class Solution:
       more than the mean of `steps`, as others have to wait for stragglers.
     trajectory: `f(z)` of every evaluation if asked for; row `t` is valid for
       the instances with `t < steps`.
+    residuals: The residual of every evaluation, if the trajectory was asked
+      for; infinity where there was none.
   """
   value: _Tree  # [B, ...]
   steps: _Array  # [B], int32
@@ -99,6 +101,7 @@ class Solution:
   converged: _Array  # [B], bool
   evaluations: _Array  # []
   trajectory: Optional[_Tree] = None  # [max_iter, B, ...]
+  residuals: Optional[_Array] = None  # [max_iter, B]
 
 
 class Subsets(Protocol):
@@ -297,6 +300,7 @@ class _State(NamedTuple):
   failed: _Array  # [B], NaN or infinity came up
   memory: Any
   trajectory: Optional[_Array]  # [max_iter, B, D]
+  residuals: Optional[_Array]  # [max_iter, B]
 
   def take(self, instances: _Array) -> '_State':
     """The state of some instances; fillers, beyond the batch, are settled."""
@@ -308,6 +312,7 @@ class _State(NamedTuple):
         cost=self.cost,
         last=None,
         trajectory=None,
+        residuals=None,
         settled=take(self.settled) | fillers,
         **{name: take(getattr(self, name))
            for name in ('point', 'best', 'steps', 'failed', 'memory')})
@@ -363,6 +368,11 @@ class _Problem:
     nothing = _Iterate(origin=point, value=point, residual=jnp.full(
         (batch_size,), jnp.inf, self._dtype))
     no = jnp.zeros((batch_size,), bool)
+    trajectory = residuals = None
+    if self._return_trajectory:
+      length = self._config.max_iter
+      trajectory = jnp.zeros((length,) + point.shape, self._dtype)
+      residuals = jnp.full((length, batch_size), jnp.inf, self._dtype)
     return _State(
         step=jnp.zeros((), jnp.int32),
         cost=jnp.zeros((), jnp.int32),
@@ -373,8 +383,8 @@ class _Problem:
         settled=no,
         failed=no,
         memory=self._method.init(point),
-        trajectory=jnp.zeros((self._config.max_iter,) + point.shape,
-                             self._dtype) if self._return_trajectory else None)
+        trajectory=trajectory,
+        residuals=residuals)
 
   def iterate(self, state: _State, evaluate=None) -> _State:
     """Evaluates the function once and moves every unsettled instance."""
@@ -404,10 +414,12 @@ class _Problem:
     # A settled instance rests: it stays finite and costs no attention.
     point = jnp.where(settled[:, None], state.point, proposal)
 
-    trajectory = state.trajectory
+    trajectory, residuals = state.trajectory, state.residuals
     if trajectory is not None:
-      trajectory = lax.dynamic_update_index_in_dim(
-          trajectory, jnp.where(active[:, None], value, 0), state.step, axis=0)
+      put = lambda history, new: lax.dynamic_update_index_in_dim(
+          history, new, state.step, axis=0)
+      trajectory = put(trajectory, jnp.where(active[:, None], value, 0))
+      residuals = put(residuals, jnp.where(active & finite, residual, jnp.inf))
     return _State(
         step=state.step + 1,
         cost=state.cost + len(point),
@@ -418,7 +430,8 @@ class _Problem:
         settled=settled,
         failed=state.failed | (active & ~finite),
         memory=memory,
-        trajectory=trajectory)
+        trajectory=trajectory,
+        residuals=residuals)
 
   def solution(self, state: _State) -> Solution:
     selected = self._selected(state)
@@ -429,7 +442,8 @@ class _Problem:
         residual=selected.residual,
         converged=(selected.residual < self._config.tol) & ~state.failed,
         evaluations=state.cost / len(state.settled),
-        trajectory=None if trajectory is None else self._unravel(trajectory))
+        trajectory=None if trajectory is None else self._unravel(trajectory),
+        residuals=state.residuals)
 
   def origin(self, state: _State) -> _Tree:
     return self._unravel(self._selected(state).origin)

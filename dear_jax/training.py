@@ -51,6 +51,16 @@ _MAX_IN_FLIGHT = 1
 # row, is told to the user.
 _LOW_CONVERGED = 0.9
 _CONVERGED_WINDOW = 10
+_LOW_CONVERGED_ADVICE = {
+    'converged': (
+        'of the instances reached an equilibrium; the others were cut off by '
+        'max_iter. A larger max_iter, a larger jacobian_weight or a lower '
+        'learning_rate may help.'),
+    'backward_converged': (
+        'of the backward solves converged, so the gradient of the others is an '
+        'approximation. A smaller backward_decay, a larger jacobian_weight or '
+        'backward_max_iter may help; gradient=one_step needs no such solve.'),
+}
 
 
 def enable_compilation_cache() -> Optional[str]:
@@ -163,8 +173,9 @@ class _Trainer:
     self._best = checkpoints.Best(params=self._model.params)
     self._seconds_before = 0.0
     self._announced = set()
-    self._converged = collections.deque(maxlen=_CONVERGED_WINDOW)
-    self._warned = False
+    # What is still watched; whatever has been warned of is not.
+    self._converged = {name: collections.deque(maxlen=_CONVERGED_WINDOW)
+                       for name in _LOW_CONVERGED_ADVICE}
 
   def run(self, resume: bool, should_stop: Optional[Callable[[int], bool]]
           ) -> Dict[str, Any]:
@@ -255,17 +266,14 @@ class _Trainer:
     self._progress.update(step, lambda: _combine(map(_floats, metrics)))
 
   def _watch_convergence(self, metrics: List[Dict[str, float]]) -> None:
-    self._converged.append(np.mean([m['converged'] for m in metrics]))
-    if (self._warned or len(self._converged) < _CONVERGED_WINDOW
-        or max(self._converged) >= _LOW_CONVERGED):
-      return
-    self._warned = True
-    steps = _CONVERGED_WINDOW * self._config.log_every
-    self._progress.message(
-        f'Warning: over the last {steps} steps only '
-        f'{np.mean(self._converged):.0%} of the instances reached an '
-        'equilibrium; the others were cut off by max_iter. A larger max_iter, '
-        'a larger jacobian_weight or a lower learning_rate may help.')
+    for name, window in list(self._converged.items()):
+      window.append(np.mean([values[name] for values in metrics]))
+      if len(window) == _CONVERGED_WINDOW and max(window) < _LOW_CONVERGED:
+        steps = _CONVERGED_WINDOW * self._config.log_every
+        self._progress.message(
+            f'Warning: over the last {steps} steps only {np.mean(window):.0%} '
+            + _LOW_CONVERGED_ADVICE[name])
+        del self._converged[name]
 
   def _validate(self, step: int, final: bool = False) -> None:
     """Validates, and keeps the parameters if they are the best so far."""

@@ -15,14 +15,25 @@ def fail(message: str, code: int = 2):
   sys.exit(code)
 
 
-def parse_flags(argv):
-  """Parses the command line; a mistake in it is answered in one line."""
+def parse_flags(argv, positional=None):
+  """Parses the command line; a mistake in it is answered in one line.
+
+  Args:
+    argv: The command line.
+    positional: The name of the argument that is no flag, if there is one.
+
+  Returns:
+    What is left of the command line: the program and such an argument.
+  """
   try:
     rest = flags.FLAGS(argv)
   except flags.Error as e:
     fail(f'{" ".join(str(e).split())} (--help lists the flags.)')
-  if len(rest) > 1:
-    fail(f'unexpected argument {rest[1]!r}: settings are given as '
+  count = 2 if positional else 1
+  if len(rest) < count:
+    fail(f'{positional} is missing. (--help tells more.)')
+  if len(rest) > count:
+    fail(f'unexpected argument {rest[count]!r}: settings are given as '
          '--name=value.')
   return rest
 

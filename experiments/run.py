@@ -73,8 +73,14 @@ SETTINGS = (
     ('max_iter', 'integer', '40', 'the most solver steps in training'),
     ('gradient', 'string', 'implicit',
      'gradient of the equilibrium: implicit, one_step or unrolled'),
-    ('backward_max_iter', 'integer', '10',
+    ('backward_max_iter', 'integer', '12',
      'the most solver steps of the implicit gradient'),
+    ('backward_decay', 'float', '0.6',
+     'how much of the implicit gradient is passed on from one solver step to '
+     'the next: 1 is exact but can be all noise, 0 is the one-step gradient'),
+    ('backward_bound', 'float', '1.5',
+     'the most by which the implicit gradient may enlarge that of an instance, '
+     '0 for no bound'),
     ('jacobian_weight', 'float', '0.0001', 'weight of the Jacobian penalty'),
     ('jacobian_fraction', 'float', '0.25',
      'share of a batch that the Jacobian penalty is estimated on'),

@@ -221,6 +221,52 @@ def test_memory_of_the_implicit_mode_does_not_grow_with_iterations():
   assert many - few > 90 * state
 
 
+def _adjoints(weights, matrix, **options):
+  """`d (weights . z) / d b` of `z = matrix z + b`, which is the adjoint."""
+  def loss(offset):
+    sol = dear_jax.fixed_point(
+        lambda z, b: z @ matrix.T + b, jnp.zeros_like(offset), offset,
+        forward=EXACT, **options)
+    return jnp.sum(weights * sol.value)
+  return jax.grad(loss)(jnp.ones_like(weights))
+
+
+@pytest.mark.parametrize('decay', [0.0, 0.7, 1.0])
+def test_decay_in_closed_form(decay):
+  rng = np.random.RandomState(0)
+  matrix = 0.3 * rng.randn(4, 4)
+  weights = rng.randn(3, 4)
+  expected = np.linalg.solve(np.eye(4) - decay * matrix.T, weights.T).T
+  np.testing.assert_allclose(_adjoints(weights, matrix, decay=decay), expected,
+                             rtol=1e-9)
+
+
+def test_decay_keeps_the_sign_where_a_step_is_not_contractive():
+  # Anderson finds the fixed point of z = 1.2 z + b, from which plain iteration
+  # moves away: there dz / db = 1 / (1 - 1.2) is negative.
+  weights, matrix = jnp.ones((1, 1)), jnp.array([[1.2]])
+  assert _adjoints(weights, matrix)[0, 0] == pytest.approx(-5)
+  assert _adjoints(weights, matrix, decay=0.5)[0, 0] == pytest.approx(2.5)
+
+
+def test_bound_shortens_long_adjoints_only():
+  weights = jnp.array([[1.0, 0.0], [0.0, 1.0]])
+  matrix = jnp.diag(jnp.array([0.9, 0.1]))
+  adjoints = _adjoints(weights, matrix, bound=2.0)
+  np.testing.assert_allclose(adjoints, [[2.0, 0.0], [0.0, 1 / 0.9]])
+  # Nothing comes of nothing, not even a NaN.
+  assert not _adjoints(jnp.zeros((2, 2)), matrix, bound=2.0).any()
+
+
+@pytest.mark.parametrize('options, message', [
+    (dict(decay=1.5), 'decay must be a number from 0 to 1, got 1.5'),
+    (dict(decay=float('nan')), 'decay must be a number from 0 to 1, got nan'),
+    (dict(bound=0.0), 'bound must be a positive number, got 0.0')])
+def test_decay_and_bound_out_of_range(options, message):
+  with pytest.raises(ValueError, match=message):
+    _adjoints(jnp.ones((1, 1)), jnp.zeros((1, 1)), **options)
+
+
 def test_unknown_gradient_mode():
   with pytest.raises(ValueError, match='implicit, one_step, unrolled, got '
                                        "'jfb'"):

@@ -150,7 +150,10 @@ def test_selection(method):
   for i in range(3):
     np.testing.assert_array_equal(
         first.value[i], first.trajectory[first.steps[i] - 1, i])
+    assert first.residuals[first.steps[i] - 1, i] == first.residual[i]
+    assert np.isinf(first.residuals[first.steps[i]:, i]).all()
   np.testing.assert_array_equal(last.value, last.trajectory[-1])
+  np.testing.assert_array_equal(lowest.residuals.min(axis=0), lowest.residual)
   assert (lowest.residual < first.residual).all()
   assert (lowest.residual <= last.residual).all()
   # All of them walk the same path; they only differ in where they stop.

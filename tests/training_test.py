@@ -27,7 +27,7 @@ TINY = configs.TrainConfig(
     checkpoint_every=2, log_every=1)
 
 METRICS = ('loss', 'task_loss', 'jacobian_penalty', 'solver_steps_mean',
-           'solver_steps_max', 'residual', 'converged')
+           'solver_steps_max', 'residual', 'converged', 'backward_converged')
 
 
 def read_metrics(workdir):
@@ -251,16 +251,24 @@ def test_bad_parameters_are_not_saved(fake_step, tmp_path):
              for x in jax.tree_util.tree_leaves(arrays['params']))
 
 
-@pytest.mark.parametrize('share, warnings', [(0.5, 1), (0.95, 0)])
-def test_low_convergence_is_told_once(share, warnings, fake_step, tmp_path,
-                                      capsys):
+@pytest.mark.parametrize('forward, backward, told', [
+    (0.5, 1.0, ['reached an equilibrium']),
+    (1.0, 0.5, ['of the backward solves converged']),
+    (0.95, 0.95, [])])
+def test_low_convergence_is_told_once(forward, backward, told, fake_step,
+                                      tmp_path, capsys):
   def change(model, unused_call):
-    model.metrics['converged'] = np.float32(share)
+    model.metrics['converged'] = np.float32(forward)
+    model.metrics['backward_converged'] = np.float32(backward)
   fake_step(change)
   config = dataclasses.replace(TINY, train_steps=25, eval_every=100,
                                checkpoint_every=100)
   training.train(config, tmp_path)
-  assert capsys.readouterr().err.count('Warning: ') == warnings
+  warnings = [line for line in capsys.readouterr().err.splitlines()
+              if line.startswith('Warning: ')]
+  assert len(warnings) == len(told)
+  assert all('only 50%' in line and text in line
+             for line, text in zip(warnings, told))
 
 
 def test_a_training_set_of_fixed_size_is_gone_through_in_epochs(

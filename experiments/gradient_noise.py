@@ -1,0 +1,116 @@
+# Copyright 2026 The dear_jax authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Compares what different gradients of a trained model have in common.
+
+Example:
+
+  python experiments/gradient_noise.py RUN_FOLDER
+
+Computes the gradient of the task loss on several batches of training data, in
+several ways: through one step, implicitly with different decays (1 is the
+implicit function theorem to the letter) with and without a bound, and through
+the unrolled solver. A gradient is of use for training if batches agree on it:
+'agreement' is the mean cosine between the gradients of two batches. Prints a
+table in Markdown on stdout; progress goes to stderr.
+"""
+
+import json
+import os
+
+from absl import app
+from absl import flags
+
+import cli
+import trained
+
+_BATCHES = flags.DEFINE_integer('batches', 8, 'how many batches to compare',
+                                lower_bound=2)
+_SIZE = flags.DEFINE_integer('size', 16, 'size of the instances',
+                             lower_bound=2)
+_DECAYS = flags.DEFINE_string('decays', '0.3,0.6,0.8,1',
+                              'decays of the implicit gradient')
+_BOUND = flags.DEFINE_float('bound', 1.5, 'bound of the implicit gradient',
+                            lower_bound=0)
+_UNROLLED = flags.DEFINE_boolean(
+    'unrolled', True, 'whether to differentiate through the solver too')
+
+
+def gradients_to_compare():
+  """Their names, with the settings that make them."""
+  implicit = lambda decay, bound: dict(
+      gradient='implicit', backward_decay=decay, backward_bound=bound)
+  result = {'one step': dict(gradient='one_step')}
+  for decay in map(float, _DECAYS.value.split(',')):
+    result[f'implicit, decay {decay:g}'] = implicit(decay, 0.0)
+    result[f'implicit, decay {decay:g}, bound {_BOUND.value:g}'] = implicit(
+        decay, _BOUND.value)
+  result['implicit, exact'] = dict(backward_max_iter=200, **implicit(1.0, 0.0))
+  if _UNROLLED.value:
+    result['unrolled'] = dict(gradient='unrolled')
+  return result
+
+
+def measure(model, batches):
+  """Gradients of all batches as rows of a matrix, and how the solves fared."""
+  # pylint: disable=g-import-not-at-top
+  import jax
+  import numpy as np
+  rows, metrics = [], []
+  for batch in batches:
+    _, grads = model.compute_grad(jax.random.PRNGKey(0), batch)
+    rows.append(np.concatenate(
+        [np.ravel(x) for x in jax.tree_util.tree_leaves(grads)]))
+    metrics.append([float(model.metrics[x]) for x in (
+        'backward_steps_mean', 'backward_converged')])
+  return np.array(rows, np.float64), np.mean(metrics, axis=0)
+
+
+def main(argv):
+  run = trained.Run(argv[1])
+  import numpy as np  # pylint: disable=g-import-not-at-top
+  sampler = run.sampler(_SIZE.value, run.config.batch_size, split='train')
+  # None that the run has seen, unless its training set was finite.
+  batches = [sampler.batch(run.config.train_steps + i)
+             for i in range(_BATCHES.value)]
+  unit = lambda x: x / np.maximum(
+      np.linalg.norm(x, axis=-1, keepdims=True), 1e-300)
+  rows = []
+  try:
+    choices = gradients_to_compare()
+  except ValueError:
+    cli.fail('--decays must be numbers, separated by commas, got '
+             f'{_DECAYS.value!r}.')
+  for name, changes in choices.items():
+    cli.progress(name)
+    try:
+      model = run.model(sampler, jacobian_weight=0.0, **changes)
+    except ValueError as e:
+      cli.fail(str(e))
+    grads, (steps, converged) = measure(model, batches)
+    if name == 'one step':
+      one_step = unit(grads.mean(axis=0))
+    cosines = unit(grads) @ unit(grads).T
+    count = len(batches)
+    rows.append(dict(
+        gradient=name, norm=float(np.linalg.norm(grads, axis=1).mean()),
+        agreement=float((cosines.sum() - count) / (count * (count - 1))),
+        cosine=float(unit(grads.mean(axis=0)) @ one_step),
+        backward_steps=float(steps), backward_converged=float(converged)))
+  cli.progress('')
+  print(f'{run.algorithm}, {len(batches)} batches of {run.config.batch_size} '
+        f'at size {_SIZE.value}:\n')
+  implicit = lambda row, text: text if 'implicit' in row['gradient'] else ''
+  cli.print_table(
+      ['gradient', 'norm', 'agreement', 'cosine with one step',
+       'backward steps', 'converged'],
+      [[row['gradient'], f'{row["norm"]:.2f}', f'{row["agreement"]:.2f}',
+        f'{row["cosine"]:.2f}', implicit(row, f'{row["backward_steps"]:.1f}'),
+        implicit(row, f'{row["backward_converged"]:.0%}')] for row in rows])
+  path = os.path.join(argv[1], 'gradient_noise.json')
+  with open(path, 'w', encoding='utf-8') as f:
+    json.dump(rows, f, indent=1)
+
+
+if __name__ == '__main__':
+  app.run(main, flags_parser=lambda argv: cli.parse_flags(
+      argv, positional='RUN_FOLDER'))
