@@ -37,7 +37,11 @@ setuptools.setup(
         'orbax-checkpoint>=0.11',
         'tqdm>=4.60',
     ],
-    extras_require={'test': ['jaxopt>=0.8.5', 'pytest>=8', 'pytest-xdist>=3']},
+    extras_require={
+        'plots': ['matplotlib>=3.8'],
+        'test': ['jaxopt>=0.8.5', 'matplotlib>=3.8', 'pytest>=8',
+                 'pytest-xdist>=3'],
+    },
     classifiers=[
         'Programming Language :: Python :: 3',
         'Topic :: Scientific/Engineering :: Artificial Intelligence',

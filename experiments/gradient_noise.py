@@ -66,6 +66,11 @@ def measure(model, batches):
 
 
 def main(argv):
+  try:
+    choices = gradients_to_compare()
+  except ValueError:
+    cli.fail('--decays must be numbers, separated by commas, got '
+             f'{_DECAYS.value!r}.')
   run = trained.Run(argv[1])
   import numpy as np  # pylint: disable=g-import-not-at-top
   sampler = run.sampler(_SIZE.value, run.config.batch_size, split='train')
@@ -75,11 +80,6 @@ def main(argv):
   unit = lambda x: x / np.maximum(
       np.linalg.norm(x, axis=-1, keepdims=True), 1e-300)
   rows = []
-  try:
-    choices = gradients_to_compare()
-  except ValueError:
-    cli.fail('--decays must be numbers, separated by commas, got '
-             f'{_DECAYS.value!r}.')
   for name, changes in choices.items():
     cli.progress(name)
     try:

@@ -15,9 +15,11 @@ class Run:
     with cli.silence():
       from dear_jax import checkpoints
       from dear_jax import configs
+      from dear_jax import progress
     try:
-      self.config = configs.load_config(folder)
-      self.params = checkpoints.load_best(folder)
+      with progress.quiet_absl():
+        self.config = configs.load_config(folder)
+        self.params = checkpoints.load_best(folder)
     except checkpoints.RunError as e:
       cli.fail(str(e))
     if len(self.config.algorithms) > 1:

@@ -1,0 +1,82 @@
+# Copyright 2026 The dear_jax authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the programs that look into a trained model."""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+from dear_jax import configs
+from dear_jax import training
+import pytest
+
+EXPERIMENTS = pathlib.Path(__file__).resolve().parent.parent / 'experiments'
+
+
+def run(script, *args):
+  return subprocess.run(
+      [sys.executable, str(EXPERIMENTS / script), *map(str, args)],
+      timeout=600, capture_output=True, text=True, check=False)
+
+
+def table(text):
+  """The rows of the one table in a text, as lists of cells."""
+  lines = [line for line in text.splitlines() if line.startswith('|')]
+  return [[cell.strip() for cell in line.split('|')[1:-1]] for line in lines]
+
+
+@pytest.fixture(name='folder', scope='module')
+def _folder(tmp_path_factory):
+  folder = tmp_path_factory.mktemp('run')
+  training.train(configs.TrainConfig(
+      batch_size=2, hidden_size=8, train_steps=2, train_sizes=(4, 4),
+      val_size=4, test_size=4, val_samples=4, test_samples=4, eval_every=2),
+                 folder)
+  return folder
+
+
+def test_convergence_of_every_instance(folder):
+  result = run('convergence.py', folder, '--size=4', '--instances=3',
+               '--spectra=1', '--backward_max_iter=60')
+  assert result.returncode == 0, result.stderr
+  head, _, *rows = table(result.stdout)
+  assert len(rows) == 3 and all(len(row) == len(head) for row in rows)
+  found = json.loads((folder / 'convergence.json').read_text())
+  assert found['algorithm'] == 'bfs' and found['decay'] == 0.6
+  assert found['steps'] == sorted(found['steps'], reverse=True)
+  # The solver's adjoint against LAPACK's.
+  assert max(found['backward_error']) < 0.05
+  for i, residuals in enumerate(found['residuals']):
+    assert residuals[found['steps'][i] - 1] == pytest.approx(
+        found['residual'][i], rel=1e-3)
+  picture = (folder / 'convergence.png').read_bytes()
+  assert picture.startswith(b'\x89PNG') and len(picture) > 10_000
+
+
+def test_agreement_of_gradients(folder):
+  result = run('gradient_noise.py', folder, '--size=4', '--batches=3',
+               '--decays=0,1', '--nounrolled')
+  assert result.returncode == 0, result.stderr
+  rows = {row[0]: row for row in table(result.stdout)[2:]}
+  assert list(rows) == [
+      'one step', 'implicit, decay 0', 'implicit, decay 0, bound 1.5',
+      'implicit, decay 1', 'implicit, decay 1, bound 1.5', 'implicit, exact']
+  # Without any passing on, the implicit gradient is the one-step gradient.
+  assert rows['implicit, decay 0'][1:4] == rows['one step'][1:4]
+  assert rows['one step'][3] == '1.00'
+  assert -1 <= float(rows['implicit, exact'][2]) <= 1
+
+
+def test_mistakes_are_one_line(tmp_path, folder):
+  for script, args, message in (
+      ('convergence.py', [], 'RUN_FOLDER is missing'),
+      ('convergence.py', [tmp_path], 'config.json'),
+      ('convergence.py', [folder, '--decay=2'], 'decay'),
+      ('gradient_noise.py', [folder, '--decays=0.5,x'], "got '0.5,x'"),
+      ('gradient_noise.py', [folder, tmp_path], 'unexpected argument')):
+    result = run(script, *args)
+    assert result.returncode == 2, result.stderr
+    assert message in result.stderr
+    assert result.stderr.count('\n') == 1, result.stderr
+    assert not result.stdout
