@@ -58,7 +58,8 @@ class TrainConfig:
       1 is exact, see docs/implicit.md for why the default is less.
     backward_bound: The norm of `u` of an instance is at most this times that of
       `g`; 0 does not bound it.
-    jacobian_weight: Weight of the Jacobian penalty.
+    jacobian_weight: Weight of the Jacobian penalty. The paper's code has 1e-4,
+      and the one-step gradient; docs/implicit.md tells why this is more.
     jacobian_fraction: The share of a batch that the penalty is estimated on.
     noise_stddev: Noise on the processor's output, in training only.
     use_ln: Whether the processor ends in a layer norm.
@@ -94,7 +95,7 @@ class TrainConfig:
   backward_max_iter: int = 12
   backward_decay: float = 0.6
   backward_bound: float = 1.5
-  jacobian_weight: float = 1e-4
+  jacobian_weight: float = 0.1
   jacobian_fraction: float = 0.25
   noise_stddev: float = 0.0
   use_ln: bool = True
@@ -178,9 +179,10 @@ class TrainConfig:
 
 PRESETS = {
     # For a laptop: one training size, so one compilation, and the gradient that
-    # needs no backward solve.
+    # needs no backward solve, with the weight that the paper's code has with it.
     'quick': TrainConfig(train_steps=1_000, train_sizes=(16, 16),
-                         eval_every=100, gradient='one_step'),
+                         eval_every=100, gradient='one_step',
+                         jacobian_weight=1e-4),
     'default': TrainConfig(),
     # 100 epochs of 1e5 samples, validated once an epoch.
     'paper': TrainConfig(train_samples=100_000, train_steps=312_500,

@@ -81,7 +81,9 @@ SETTINGS = (
     ('backward_bound', 'float', '1.5',
      'the most by which the implicit gradient may enlarge that of an instance, '
      '0 for no bound'),
-    ('jacobian_weight', 'float', '0.0001', 'weight of the Jacobian penalty'),
+    ('jacobian_weight', 'float', '0.1',
+     "weight of the Jacobian penalty; the paper's code has 0.0001, with the "
+     'one-step gradient'),
     ('jacobian_fraction', 'float', '0.25',
      'share of a batch that the Jacobian penalty is estimated on'),
     ('noise_stddev', 'float', '0.0',
