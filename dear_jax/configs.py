@@ -179,7 +179,7 @@ class TrainConfig:
 
 PRESETS = {
     # For a laptop: one training size, so one compilation, and the gradient that
-    # needs no backward solve, with the weight that the paper's code has with it.
+    # needs no backward solve, with the Jacobian weight of the paper's code.
     'quick': TrainConfig(train_steps=1_000, train_sizes=(16, 16),
                          eval_every=100, gradient='one_step',
                          jacobian_weight=1e-4),
