@@ -95,7 +95,7 @@ class TrainConfig:
   backward_max_iter: int = 12
   backward_decay: float = 0.6
   backward_bound: float = 1.5
-  jacobian_weight: float = 0.1
+  jacobian_weight: float = 0.01
   jacobian_fraction: float = 0.25
   noise_stddev: float = 0.0
   use_ln: bool = True

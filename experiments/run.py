@@ -81,7 +81,7 @@ SETTINGS = (
     ('backward_bound', 'float', '1.5',
      'the most by which the implicit gradient may enlarge that of an instance, '
      '0 for no bound'),
-    ('jacobian_weight', 'float', '0.1',
+    ('jacobian_weight', 'float', '0.01',
      "weight of the Jacobian penalty; the paper's code has 0.0001, with the "
      'one-step gradient'),
     ('jacobian_fraction', 'float', '0.25',
