@@ -55,7 +55,7 @@ _OUTPUT = flags.DEFINE_string(
 # What counts as the fixed point itself, where plain numbers of the solver are
 # not enough.
 _EXACT_TOL = 1e-4
-_EXACT_MAX_ITER = 400
+_EXACT_MAX_ITER = 200
 _HISTORY = 40
 _POWER_ITERATIONS = 60
 
