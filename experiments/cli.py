@@ -42,6 +42,9 @@ def parse_flags(argv, positional=None):
 def silence():
   """Hides what native libraries write to stderr while they are imported."""
   os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
+  # CLRS imports TensorFlow, and that imports Keras unless it is the old one
+  # that is asked for, which is not installed. Nothing here uses either.
+  os.environ.setdefault('TF_USE_LEGACY_KERAS', '1')
   sys.stderr.flush()
   saved = os.dup(2)
   try:
