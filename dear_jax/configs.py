@@ -65,6 +65,8 @@ class TrainConfig:
     use_ln: Whether the processor ends in a layer norm.
     nb_triplet_fts: Triplet features, for processors that have some.
     nb_heads: Heads, for processors that have some.
+    average: Whether to validate and keep the average of the parameters over the
+      last steps, in place of the last ones.
     encoder_init: 'default' or 'xavier_on_scalars', as in clrs.
     dropout_prob: Dropout rate.
     freeze_processor: Whether to train encoders and decoders only.
@@ -101,6 +103,7 @@ class TrainConfig:
   use_ln: bool = True
   nb_triplet_fts: int = 8
   nb_heads: int = 1
+  average: bool = True
   encoder_init: str = 'xavier_on_scalars'
   dropout_prob: float = 0.0
   freeze_processor: bool = False
@@ -190,6 +193,10 @@ PRESETS = {
 }
 
 
+# What settings were before there was a setting.
+_BEFORE = {'average': False}
+
+
 def load_config(workdir: checkpoints.PathLike) -> TrainConfig:
   """Reads the settings of a run from its folder.
 
@@ -204,7 +211,7 @@ def load_config(workdir: checkpoints.PathLike) -> TrainConfig:
   """
   stored = checkpoints.read_json(workdir, 'config.json')
   try:
-    return TrainConfig(**stored['config'])
+    return TrainConfig(**{**_BEFORE, **stored['config']})
   except (KeyError, TypeError, ValueError) as e:
     raise checkpoints.RunError(
         f'The config.json in {os.fspath(workdir)} was not written by this '

@@ -168,7 +168,7 @@ class _Trainer:
         jacobian_weight=config.jacobian_weight,
         jacobian_fraction=config.jacobian_fraction,
         noise_stddev=config.noise_stddev, layout=config.layout,
-        pad_to=config.train_sizes[1])
+        pad_to=config.train_sizes[1], average=config.average)
     self._model.init([example.features for example in examples], config.seed)
     self._best = checkpoints.Best(params=self._model.params)
     self._seconds_before = 0.0
@@ -277,7 +277,9 @@ class _Trainer:
 
   def _validate(self, step: int, final: bool = False) -> None:
     """Validates, and keeps the parameters if they are the best so far."""
-    results = self._evaluate(self._val_set, with_spectral_radius=True)
+    with self._model.averaged():
+      results = self._evaluate(self._val_set, with_spectral_radius=True)
+      params = self._model.params
     for algorithm, values in zip(self._config.algorithms, results):
       self._metrics.write({'split': 'val', 'step': step,
                            **({'final': True} if final else {}),
@@ -286,7 +288,7 @@ class _Trainer:
     is_best = mean['task_loss'] < self._best.loss
     if is_best:
       self._best = checkpoints.Best(
-          params=self._model.params, step=step, loss=mean['task_loss'],
+          params=params, step=step, loss=mean['task_loss'],
           score=mean['score'])
       self._saved.save_best(self._best)
     self._progress.message(

@@ -266,10 +266,12 @@ def measure_training(results, rounds):
 def scratch_memory(model, batch):
   """Bytes of scratch space of a training step, as the compiler plans it."""
   import jax  # pylint: disable=g-import-not-at-top
-  # pylint: disable-next=protected-access
-  data = model._data(batch.features.inputs, batch.outputs, 0)
+  # pylint: disable=protected-access
   compiled = model.jitted_feedback.lower(
-      model.params, jax.random.PRNGKey(0), data, model.opt_state, 0).compile()
+      model.params, jax.random.PRNGKey(0),
+      model._batch(batch.features, batch.outputs, 0), model._extra(),
+      model.opt_state, 0).compile()
+  # pylint: enable=protected-access
   return compiled.memory_analysis().temp_size_in_bytes
 
 

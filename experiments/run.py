@@ -91,6 +91,9 @@ SETTINGS = (
     ('use_ln', 'boolean', 'True', 'layer norm at the end of the processor'),
     ('nb_triplet_fts', 'integer', '8', 'triplet features, if any'),
     ('nb_heads', 'integer', '1', 'attention heads, if any'),
+    ('average', 'boolean', 'True',
+     'validate and keep the average of the parameters of the last tenth of the '
+     'steps'),
     ('encoder_init', 'string', 'xavier_on_scalars',
      'initialiser of the encoders: default or xavier_on_scalars'),
     ('dropout_prob', 'float', '0.0', 'dropout rate'),

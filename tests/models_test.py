@@ -11,7 +11,7 @@ import sys
 
 import clrs
 import dear_jax
-from dear_jax import models
+from dear_jax import batches
 from dear_jax import samplers
 import jax
 import jax.numpy as jnp
@@ -212,10 +212,10 @@ def test_lowers_for_accelerators(platform):
 
   train = export(
       functools.partial(model._feedback, algorithm_index=0),  # pylint:disable=protected-access
-      params, KEY, models._Data(1e-4, inputs, outputs, None), opt_state)  # pylint:disable=protected-access
+      params, KEY, batches.Batch(inputs, outputs), 1e-4, opt_state)
   predict = export(
       functools.partial(model._evaluate, algorithm_index=0),  # pylint:disable=protected-access
-      params, KEY, models._Data(1e-4, inputs, outputs, None))  # pylint:disable=protected-access
+      params, KEY, batches.Batch(inputs, outputs))
   for exported in (train, predict):
     assert exported.platforms == (platform,)
     assert 'while' in exported.mlir_module()
