@@ -5,8 +5,9 @@
 Every function takes a batch of inputs and gives what the function of the same
 name in `clrs` gives for each of them, bit for bit: ties are broken as CLRS
 breaks them, which is why the loops follow its order of nodes where the order
-matters. Graphs are [B, N, N] matrices whose zeros are no edges, sources are
-[B]; pointers come back as [B, N].
+matters. `bfs_depths` and `bellman_ford_rounds` give what else such a loop finds
+out. Graphs are [B, N, N] matrices whose zeros are no edges, sources are [B];
+pointers come back as [B, N].
 """
 
 import math
@@ -20,10 +21,14 @@ _Array = np.ndarray
 
 def bfs(graph: _Array, source: _Array) -> _Array:
   """Parents in breadth-first search; unreached nodes are their own."""
-  parents = _own_parents(graph)
-  depth = np.full_like(parents, -1)
-  _bfs(graph > 0, source, parents, depth)
+  parents, _ = _breadth_first(graph > 0, source)
   return parents
+
+
+def bfs_depths(edges: _Array, source: _Array) -> _Array:
+  """[B, N]: how many edges nodes are from the source; -1 if unreached."""
+  _, depth = _breadth_first(edges, source)
+  return depth
 
 
 def dfs(graph: _Array) -> _Array:
@@ -57,12 +62,14 @@ def strongly_connected_components(graph: _Array) -> Tuple[_Array, _Array]:
 
 def bellman_ford(graph: _Array, source: _Array) -> _Array:
   """Parents on shortest paths from the source."""
-  parents = _own_parents(graph)
-  distance = np.zeros(parents.shape)
-  reached = np.zeros(parents.shape, bool)
-  _bellman_ford(np.asarray(graph, np.float64), source, parents, distance,
-                distance.copy(), reached, reached.copy())
+  parents, _ = _shortest_paths(graph, source)
   return parents
+
+
+def bellman_ford_rounds(graph: _Array, source: _Array) -> _Array:
+  """[B]: the rounds until distances stay as they are, the last included."""
+  _, rounds = _shortest_paths(graph, source)
+  return rounds
 
 
 def dag_shortest_paths(graph: _Array, source: _Array) -> _Array:
@@ -147,6 +154,25 @@ def _scratch(graph: _Array) -> Tuple[_Array, _Array, _Array]:
   shape = graph.shape[:2]
   return np.zeros(shape, bool), np.zeros(shape, np.int64), np.empty(
       shape, np.int64)
+
+
+def _breadth_first(edges: _Array, source: _Array) -> Tuple[_Array, _Array]:
+  """Parents and depths [B, N]."""
+  parents = _own_parents(edges)
+  depth = np.full_like(parents, -1)
+  _bfs(edges, source, parents, depth)
+  return parents, depth
+
+
+def _shortest_paths(graph: _Array, source: _Array) -> Tuple[_Array, _Array]:
+  """Parents [B, N] and the rounds [B] of Bellman-Ford."""
+  parents = _own_parents(graph)
+  distance = np.zeros(parents.shape)
+  reached = np.zeros(parents.shape, bool)
+  rounds = np.zeros(len(graph), np.int64)
+  _bellman_ford(np.asarray(graph, np.float64), source, parents, rounds,
+                distance, distance.copy(), reached, reached.copy())
+  return parents, rounds
 
 
 @kernels.kernel
@@ -248,13 +274,14 @@ def _second_pass(transposed, first_order, representatives, parents, seen,
 
 
 @kernels.kernel
-def _bellman_ford(graph, source, parents, distance, before, reached,
+def _bellman_ford(graph, source, parents, rounds, distance, before, reached,
                   reached_before):
   batch_size, nb_nodes = parents.shape
   for b in range(batch_size):
     reached[b, source[b]] = True
     changed = True
     while changed:
+      rounds[b] += 1
       # All nodes at once: a round sees the distances of the round before.
       for v in range(nb_nodes):
         before[b, v] = distance[b, v]

@@ -24,6 +24,9 @@ import numpy as np
 # changes; older files are then left alone.
 DATA_VERSION = 1
 
+# No probe has a name with a dot.
+_LENGTHS = 'features.lengths'
+
 _CHECKSUM = struct.Struct('<Q')
 # Tells a checksum of zero from a place that was never written.
 _WRITTEN = 1 << 32
@@ -46,7 +49,7 @@ class SampleCache:
 
   def __init__(self, cache_dir: str, task: str, spec: clrs.Spec,
                make: Callable[[int, np.ndarray], clrs.Feedback],
-               **identity: Any):
+               with_lengths: bool = False, **identity: Any):
     """Initialises the cache.
 
     Args:
@@ -54,6 +57,8 @@ class SampleCache:
       task: The name of the task.
       spec: The spec of the samples.
       make: Makes the samples of a size and of these numbers.
+      with_lengths: Whether their lengths are kept, in files of their own;
+        otherwise they are ones.
       **identity: Whatever else a sample depends on; with a `split`.
 
     Raises:
@@ -63,6 +68,7 @@ class SampleCache:
     self._task = task
     self._spec = spec
     self._make = make
+    self._with_lengths = with_lengths
     self._identity = identity
     self._files: Dict[int, Tuple[str, _Layout]] = {}
     self._warned = False
@@ -71,7 +77,8 @@ class SampleCache:
   def get(self, size: int, samples: np.ndarray) -> clrs.Feedback:
     """The samples of these numbers, as one batch."""
     if size not in self._files:
-      layout = _Layout(self._spec, self._make(size, samples[:1]))
+      layout = _Layout(self._spec, self._make(size, samples[:1]),
+                       self._with_lengths)
       self._files[size] = self._path(size, layout), layout
     path, layout = self._files[size]
     records = np.zeros((len(samples), layout.record_size), np.uint8)
@@ -130,14 +137,16 @@ def _checksum(data: bytes) -> bytes:
 
 
 class _Layout:
-  """Where the probes of a sample are in its record."""
+  """Where the probes of a sample, and its length, are in its record."""
 
-  def __init__(self, spec: clrs.Spec, example: clrs.Feedback):
+  def __init__(self, spec: clrs.Spec, example: clrs.Feedback,
+               with_lengths: bool):
     self._spec = spec
-    # Name, type and shape of every probe, without the axis of the batch.
+    self._with_lengths = with_lengths
+    # Name, type and shape of all of them, without the axis of the batch.
     self.fields: List[Tuple[str, str, Sequence[int]]] = [
         (name, data.dtype.str, data.shape[1:])
-        for name, data in _arrays(example)]
+        for name, data in self._arrays(example)]
     self._sizes = [np.dtype(dtype).itemsize * int(np.prod(shape))
                    for _, dtype, shape in self.fields]
     self.record_size = sum(self._sizes)
@@ -146,30 +155,34 @@ class _Layout:
     """[B, record_size], the bytes of a batch."""
     return np.concatenate(
         [np.ascontiguousarray(data).reshape(len(data), -1).view(np.uint8)
-         for _, data in _arrays(feedback)], axis=1)
+         for _, data in self._arrays(feedback)], axis=1)
 
   def unpack(self, records: np.ndarray) -> clrs.Feedback:
     """The batch of these bytes."""
     probes = {stage: [] for stage in (
         clrs.Stage.INPUT, clrs.Stage.HINT, clrs.Stage.OUTPUT)}
+    lengths = np.ones(len(records))
     start = 0
     for (name, dtype, shape), size in zip(self.fields, self._sizes):
       data = np.ascontiguousarray(records[:, start:start + size]).view(dtype)
       data = data.reshape((len(records),) + tuple(shape))
       start += size
+      if name == _LENGTHS:
+        lengths = data
+        continue
       stage, location, type_ = self._spec[name]
       if stage == clrs.Stage.HINT:
         data = data[None]
       probes[stage].append(clrs.DataPoint(name, location, type_, data))
     return clrs.Feedback(
         clrs.Features(tuple(probes[clrs.Stage.INPUT]),
-                      tuple(probes[clrs.Stage.HINT]), np.ones(len(records))),
+                      tuple(probes[clrs.Stage.HINT]), lengths),
         probes[clrs.Stage.OUTPUT])
 
-
-def _arrays(feedback: clrs.Feedback) -> List[Tuple[str, np.ndarray]]:
-  """The names and the data [B, ...] of all probes."""
-  features = feedback.features
-  return ([(x.name, x.data) for x in features.inputs]
-          + [(x.name, x.data[0]) for x in features.hints]
-          + [(x.name, x.data) for x in feedback.outputs])
+  def _arrays(self, feedback: clrs.Feedback) -> List[Tuple[str, np.ndarray]]:
+    """The names and the data [B, ...] of all that is in a record."""
+    features = feedback.features
+    lengths = [(_LENGTHS, features.lengths)] if self._with_lengths else []
+    return ([(x.name, x.data) for x in features.inputs]
+            + [(x.name, x.data[0]) for x in features.hints]
+            + [(x.name, x.data) for x in feedback.outputs] + lengths)

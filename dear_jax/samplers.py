@@ -4,8 +4,9 @@
 
 An equilibrium model reads neither hints nor their number, so a batch here
 carries one hint step (CLRS' data layout asks for at least one) and lengths of
-one. Every sample is a pure function of the seed, the split, its size and its
-number: whoever draws it, and in whatever order, gets the same.
+one, unless the number of CLRS' steps is asked for. Every sample is a pure
+function of the seed, the split, its size and its number: whoever draws it, and
+in whatever order, gets the same.
 """
 
 import collections.abc
@@ -127,7 +128,7 @@ class TaskSampler:
   def __init__(self, task: str, *, size: Tuple[int, int], batch_size: int,
                seed: int, split: str, num_samples: Optional[int],
                random_pos: bool, pred_as_input: bool, permutations: bool,
-               cache_dir: Optional[str]):
+               cache_dir: Optional[str], with_lengths: bool = False):
     self._task = tasks.get_task(task)
     self._split = split
     self._lane = SPLITS.index(split)
@@ -135,6 +136,7 @@ class TaskSampler:
     self._random_pos = random_pos
     self._pred_as_input = pred_as_input and task in _PRED_AS_INPUT
     self._permutations = permutations
+    self._with_lengths = with_lengths
     self._has_order = any(type_ == clrs.Type.SHOULD_BE_PERMUTATION
                           for _, _, type_ in self._task.spec.values())
     entropy = (seed, zlib.crc32(task.encode()))
@@ -151,8 +153,8 @@ class TaskSampler:
     self._cache = None
     if cache_dir:
       self._cache = data_cache.SampleCache(
-          cache_dir, task, self.spec, self._sample, split=split, seed=seed,
-          random_pos=random_pos, pred_as_input=self._pred_as_input,
+          cache_dir, task, self.spec, self._sample, with_lengths, split=split,
+          seed=seed, random_pos=random_pos, pred_as_input=self._pred_as_input,
           permutations=permutations)
 
   def batch(self, index: int) -> clrs.Feedback:
@@ -242,7 +244,7 @@ class TaskSampler:
   def _sample(self, size: int, samples: np.ndarray) -> clrs.Feedback:
     """Makes the samples of these numbers."""
     draws = streams.Draws(self._samples, samples, split=self._lane, size=size)
-    feedback = self._task.sample(draws, self._random_pos)
+    feedback = self._task.sample(draws, self._random_pos, self._with_lengths)
     if self._pred_as_input:
       feedback = move_pred_to_inputs(feedback)
     feedback = _whole_pointers(feedback)
@@ -256,7 +258,8 @@ def make_sampler(task: str, *, size: Size, batch_size: int, seed: int,
                  random_pos: Optional[bool] = None,
                  enforce_pred_as_input: bool = True,
                  enforce_permutations: bool = True,
-                 cache_dir: Optional[str] = None) -> TaskSampler:
+                 cache_dir: Optional[str] = None,
+                 with_lengths: bool = False) -> TaskSampler:
   """Builds the sampler of one split of one task.
 
   Graphs are Erdos-Renyi with an edge probability drawn uniformly from
@@ -282,6 +285,9 @@ def make_sampler(task: str, *, size: Size, batch_size: int, seed: int,
       `clrs.process_permutations`, or stay pointers.
     cache_dir: A folder that keeps the samples, for tasks that are slow to
       draw; several samplers and processes may share it.
+    with_lengths: Whether `features.lengths` says how many steps of hints CLRS
+      has for every sample ('search', of which it has none, takes two); hints
+      are cut to one step all the same.
 
   Returns:
     A sampler with `spec`, `batch(index)`, `next()` and `state`.
@@ -305,7 +311,7 @@ def make_sampler(task: str, *, size: Size, batch_size: int, seed: int,
       split=split, num_samples=num_samples,
       random_pos=split == 'train' if random_pos is None else random_pos,
       pred_as_input=enforce_pred_as_input, permutations=enforce_permutations,
-      cache_dir=cache_dir)
+      cache_dir=cache_dir, with_lengths=with_lengths)
 
 
 def _final_spec(spec: clrs.Spec, pred_as_input: bool, permutations: bool

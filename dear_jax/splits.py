@@ -51,9 +51,20 @@ def make_splits(task: str, preset: str = 'paper', *,
   return from_config(config, task)
 
 
-def from_config(config: configs.TrainConfig, task: str) -> Splits:
-  """The data of one of the algorithms of a run."""
-  common = dict(seed=config.seed, cache_dir=config.data_cache)
+def from_config(config: configs.TrainConfig, task: str, *,
+                with_lengths: bool = False) -> Splits:
+  """The data of one of the algorithms of a run.
+
+  Args:
+    config: The settings of the run.
+    task: The algorithm.
+    with_lengths: See `make_sampler`.
+
+  Returns:
+    The three samplers.
+  """
+  common = dict(seed=config.seed, cache_dir=config.data_cache,
+                with_lengths=with_lengths)
   def fixed_set(split, size, samples):
     # Equal batches, as a smaller last one would be compiled for separately.
     nb_batches = -(-samples // config.batch_size)

@@ -21,6 +21,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 import clrs
 from dear_jax import algorithms
 from dear_jax import progress
+from dear_jax import step_counts
 from dear_jax import streams
 import numpy as np
 
@@ -48,29 +49,32 @@ class Task:
     draw: Draws problems: a dictionary with the arguments of `solve`.
     solve: Gives the outputs of problems, by their names in the spec.
     first_hints: Gives CLRS' first step of hints for problems.
+    length: Gives the number [B] of CLRS' steps of hints for problems.
     min_size: The smallest size that there is.
   """
   spec: clrs.Spec
   draw: Callable[[streams.Draws], _Arrays]
   solve: Callable[..., _Arrays]
   first_hints: Callable[..., _Arrays]
+  length: Callable[..., _Array]
   min_size: int = 2
 
-  def sample(self, draws: streams.Draws, random_pos: bool = False
-             ) -> clrs.Feedback:
+  def sample(self, draws: streams.Draws, random_pos: bool = False,
+             with_lengths: bool = False) -> clrs.Feedback:
     """Draws a batch, with one step of hints."""
     problems = self.draw(draws)
     pos = None
     if random_pos:
       pos = np.sort(draws.uniforms(draws.size), axis=1)
-    return self.feedback(pos, **problems)
+    return self.feedback(pos, with_lengths, **problems)
 
-  def feedback(self, pos: Optional[_Array] = None, **problems: _Array
-               ) -> clrs.Feedback:
+  def feedback(self, pos: Optional[_Array] = None, with_lengths: bool = False,
+               **problems: _Array) -> clrs.Feedback:
     """The batch of these problems.
 
     Args:
       pos: [B, N], if positions are not evenly spaced.
+      with_lengths: Whether lengths are those of CLRS, or ones.
       **problems: `A` [B, N, N] and, if there is a source, `s` [B]; or `key`
         [B, N] and, if there is one, `target` [B].
 
@@ -88,10 +92,10 @@ class Task:
       inputs['s'] = one_hot(problems['s'], nb_nodes)
     hints = {name: np.asarray(data, np.float64)[None]
              for name, data in self.first_hints(**problems).items()}
+    lengths = self.length(**problems) if with_lengths else np.ones(batch_size)
     return clrs.Feedback(
         clrs.Features(self._probes(clrs.Stage.INPUT, inputs),
-                      self._probes(clrs.Stage.HINT, hints),
-                      np.ones(batch_size)),
+                      self._probes(clrs.Stage.HINT, hints), lengths),
         self._probes(clrs.Stage.OUTPUT, self.solve(**problems)))
 
   def _probes(self, stage: str, data: _Arrays) -> List[clrs.DataPoint]:
@@ -121,20 +125,22 @@ class ClrsTask:
       clrs.build_sampler(name, num_samples=-1, length=self.min_size,
                          track_max_steps=False)
 
-  def sample(self, draws: streams.Draws, random_pos: bool = False
-             ) -> clrs.Feedback:
+  def sample(self, draws: streams.Draws, random_pos: bool = False,
+             with_lengths: bool = False) -> clrs.Feedback:
     """Draws a batch, with one step of hints."""
     seeds = draws.words(4).view(np.uint32)
-    feedback = _concatenate([self._sample(seed, draws.size) for seed in seeds])
+    feedback = _concatenate([self._sample(seed, draws.size, with_lengths)
+                             for seed in seeds])
     return randomise_pos(feedback, draws) if random_pos else feedback
 
-  def _sample(self, seed: _Array, size: int) -> clrs.Feedback:
+  def _sample(self, seed: _Array, size: int, with_lengths: bool
+              ) -> clrs.Feedback:
     sampler, _ = clrs.build_sampler(
         self._name, num_samples=-1, seed=seed, length=size,
         track_max_steps=False, **self._kwargs)
     # The hints of a whole batch may take hundreds of megabytes; those of one
     # sample are dropped before the next one is made.
-    return first_hint_step(sampler.next(1))
+    return first_hint_step(sampler.next(1), with_lengths)
 
 
 def get_task(name: str) -> Any:
@@ -152,14 +158,16 @@ def task_names() -> Tuple[str, ...]:
   return tuple(sorted({*clrs.SPECS, *TASKS}))
 
 
-def first_hint_step(feedback: clrs.Feedback) -> clrs.Feedback:
-  """Cuts the hint axis to one step, and the lengths to one."""
+def first_hint_step(feedback: clrs.Feedback, keep_lengths: bool = False
+                    ) -> clrs.Feedback:
+  """Cuts the hint axis to one step, and the lengths to one unless kept."""
   features = feedback.features
+  lengths = (features.lengths if keep_lengths
+             else np.ones_like(features.lengths))
   hints = [clrs.DataPoint(hint.name, hint.location, hint.type_, hint.data[:1])
            for hint in features.hints]
   return feedback._replace(features=features._replace(
-      hints=type(features.hints)(hints),
-      lengths=np.ones_like(features.lengths)))
+      hints=type(features.hints)(hints), lengths=lengths))
 
 
 def _concatenate(feedbacks: List[clrs.Feedback]) -> clrs.Feedback:
@@ -441,41 +449,45 @@ _LOCAL_COMPONENTS_SPEC = {
 TASKS = {
     'bfs': Task(
         clrs.SPECS['bfs'], _draw_graph_and_source, _pi(algorithms.bfs),
-        _bfs_hints),
+        _bfs_hints, step_counts.bfs),
     'dfs': Task(
         clrs.SPECS['dfs'], _draw_graph, lambda A: {'pi': algorithms.dfs(A)},
-        _depth_first_hints),
+        _depth_first_hints, step_counts.dfs),
     'strongly_connected_components': Task(
         clrs.SPECS['strongly_connected_components'], _draw_communities,
         lambda A: {'scc_id': algorithms.strongly_connected_components(A)[0]},
-        _components_hints),
+        _components_hints, step_counts.strongly_connected_components),
     'strongly_connected_components_local': Task(
         _LOCAL_COMPONENTS_SPEC, _draw_communities,
         lambda A: {'pi': algorithms.strongly_connected_components(A)[1]},
-        _components_hints),
+        _components_hints, step_counts.strongly_connected_components),
     'bellman_ford': Task(
         clrs.SPECS['bellman_ford'], _draw_weighted_and_source,
-        _pi(algorithms.bellman_ford), _bellman_ford_hints),
+        _pi(algorithms.bellman_ford), _bellman_ford_hints,
+        step_counts.bellman_ford),
     'dag_shortest_paths': Task(
         clrs.SPECS['dag_shortest_paths'], _draw_acyclic_and_source,
-        _pi(algorithms.dag_shortest_paths), _dag_shortest_paths_hints),
+        _pi(algorithms.dag_shortest_paths), _dag_shortest_paths_hints,
+        step_counts.dag_shortest_paths),
     'mst_prim': Task(
         clrs.SPECS['mst_prim'], _draw_weighted_and_source,
-        _pi(algorithms.mst_prim), _mst_prim_hints),
+        _pi(algorithms.mst_prim), _mst_prim_hints, step_counts.mst_prim),
     'floyd_warshall': Task(
         clrs.SPECS['floyd_warshall'], _draw_weighted,
-        lambda A: {'Pi': algorithms.floyd_warshall(A)}, _floyd_warshall_hints),
+        lambda A: {'Pi': algorithms.floyd_warshall(A)}, _floyd_warshall_hints,
+        step_counts.floyd_warshall),
     'minimum': Task(
         clrs.SPECS['minimum'], _draw_keys,
         lambda key: {'min': one_hot(algorithms.minimum(key), key.shape[1])},
-        _minimum_hints),
+        _minimum_hints, step_counts.minimum),
     'insertion_sort': Task(
         clrs.SPECS['insertion_sort'], _draw_keys,
-        lambda key: {'pred': algorithms.insertion_sort(key)}, _sort_hints),
+        lambda key: {'pred': algorithms.insertion_sort(key)}, _sort_hints,
+        step_counts.insertion_sort),
     'binary_search': Task(
         clrs.SPECS['binary_search'], _draw_sorted_keys_and_target,
-        _solve_binary_search, _binary_search_hints),
+        _solve_binary_search, _binary_search_hints, step_counts.binary_search),
     'search': Task(
         _SEARCH_SPEC, _draw_sorted_keys_and_target, _solve_search,
-        _search_hints),
+        _search_hints, step_counts.search),
 }

@@ -8,57 +8,10 @@ from dear_jax import algorithms
 import numpy as np
 import pytest
 
+from tests import inputs
+
 # Small graphs have the strange cases; a few large ones have what they lack.
 SIZES = (2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 16, 17, 24, 40)
-
-
-def nb_graphs(size):
-  """How many graphs of every kind; the reference takes up to size^3."""
-  return max(2, min(24, 300 // size))
-
-
-def graphs(size):
-  """Batches of graphs, strange ones included, with and without weights."""
-  rng = np.random.default_rng(size)
-  batch = nb_graphs(size)
-  shape = (batch, size, size)
-  p = rng.choice([0.05, 0.2, 0.5, 0.9], size=(batch, 1, 1))
-  directed = rng.random(shape) < p
-  undirected = directed & directed.transpose(0, 2, 1)
-  order = rng.permutation(size)
-  acyclic = np.triu(directed, k=1)[:, order][:, :, order]
-  path = np.zeros((size, size), bool)
-  path[order[:-1], order[1:]] = True
-  cycle = path.copy()
-  cycle[order[-1], order[0]] = True
-  star = np.zeros((size, size), bool)
-  star[order[0]] = star[:, order[0]] = True
-  half = np.arange(size) < size // 2
-  special = np.stack([
-      np.zeros((size, size), bool), np.ones((size, size), bool),
-      np.eye(size, dtype=bool), ~np.eye(size, dtype=bool), path, path | path.T,
-      cycle, cycle | cycle.T, star, half[:, None] == half,
-      half[:, None] & ~half])
-  edges = np.concatenate([directed, undirected, acyclic, special])
-  yield edges.astype(np.int64)
-  weights = rng.random(edges.shape)
-  yield edges * weights
-  yield edges * np.sqrt(weights * weights.transpose(0, 2, 1) + 1e-3)
-  # Few different weights, so that many paths are equally long; all of them
-  # exact in binary, so that sums are too.
-  yield edges * rng.choice([0.25, 0.5, 1.0], size=edges.shape)
-  equal = np.triu(rng.choice([0.5, 1.0], size=edges.shape))
-  yield edges * np.maximum(equal, equal.transpose(0, 2, 1))
-
-
-def arrays(size):
-  """Batches of keys, with equal ones."""
-  rng = np.random.default_rng(size)
-  batch = 8 * nb_graphs(size)
-  yield rng.random((batch, size))
-  yield rng.choice([0.0, 0.25, 0.5], size=(batch, size))
-  yield np.stack([np.zeros(size), np.arange(size) / size,
-                  -np.arange(size) / size])
 
 
 @pytest.fixture(name='no_hints')
@@ -82,7 +35,7 @@ def test_parents_from_a_source(name):
   total = 0
   for size in SIZES:
     rng = np.random.default_rng(size)
-    for graph in graphs(size):
+    for graph in inputs.graphs(size):
       source = rng.integers(size, size=len(graph))
       expected = reference(name, graph, source)
       actual = getattr(algorithms, name)(graph, source)
@@ -98,7 +51,7 @@ def test_parents_from_a_source(name):
 def test_whole_graphs(name):
   total = 0
   for size in SIZES:
-    for graph in graphs(size):
+    for graph in inputs.graphs(size):
       expected = reference(name, graph)
       actual = getattr(algorithms, name)(graph)
       if name == 'strongly_connected_components':
@@ -114,7 +67,7 @@ def test_arrays():
   total = 0
   for size in SIZES:
     rng = np.random.default_rng(size)
-    for keys in arrays(size):
+    for keys in inputs.arrays(size):
       np.testing.assert_array_equal(
           algorithms.minimum(keys), reference('minimum', keys))
       # CLRS returns the sorted keys; where they came from is in its probes,
@@ -157,7 +110,7 @@ def reachability(edges):
 def test_local_components_are_trees_on_transposed_edges():
   # Not by a second implementation, but by what they have to be.
   for size in SIZES[:11]:
-    for graph in graphs(size):
+    for graph in inputs.graphs(size):
       component, parents = algorithms.strongly_connected_components(graph)
       for edges, root_of, parent in zip(graph != 0, component, parents):
         paths = reachability(edges)
@@ -190,7 +143,7 @@ def test_local_components_follow_the_second_pass():
 
 
 def test_inputs_are_left_alone():
-  graph = next(graphs(6)) * 0.5
+  graph = next(inputs.graphs(6)) * 0.5
   before = graph.copy()
   source = np.zeros(len(graph), int)
   for name in ('bfs', 'bellman_ford', 'dag_shortest_paths', 'mst_prim'):

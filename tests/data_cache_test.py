@@ -18,9 +18,9 @@ class Counter:
   def __init__(self, monkeypatch):
     self.drawn = 0
     sample = tasks.Task.sample
-    def spy(task, draws, random_pos):
+    def spy(task, draws, *options):
       self.drawn += draws.batch_size
-      return sample(task, draws, random_pos)
+      return sample(task, draws, *options)
     monkeypatch.setattr(tasks.Task, 'sample', spy)
 
 
