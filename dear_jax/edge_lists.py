@@ -28,6 +28,11 @@ class EdgeList(NamedTuple):
   pairs: _Array  # [E], the place of (b, i, j) in a flattened [B, N, N]
 
 
+class Neighbours(NamedTuple):
+  """One graph for all instances, in which every node has D neighbours."""
+  senders: _Array  # [D, N], the nodes that send to each
+
+
 def from_inputs(inputs: Iterable[clrs.DataPoint],
                 size: Optional[int] = None,
                 fine: bool = False) -> EdgeList:

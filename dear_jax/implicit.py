@@ -27,8 +27,8 @@ def fixed_point(fun: Callable[..., _Tree],
                 decay: float = 1.0,
                 bound: float = math.inf,
                 subsets: Optional[solvers.Subsets] = None,
-                backward_probe: Optional[chex.Array] = None
-                ) -> solvers.Solution:
+                backward_probe: Optional[chex.Array] = None,
+                return_trajectory: bool = False) -> solvers.Solution:
   """Solves `z = fun(z, *args)`, differentiably with respect to `args`.
 
   `value` carries the gradient; steps, residual and the converged flag do not.
@@ -64,9 +64,11 @@ def fixed_point(fun: Callable[..., _Tree],
       not wait for stragglers, except when 'unrolled'.
     backward_probe: [B, 3], of any value. What comes out as its gradient is no
       gradient, but a `BackwardReport`: how the backward solves fared.
+    return_trajectory: As in `dear_jax.solve`. It carries no gradient, costs
+      waiting for stragglers, and is not there when 'unrolled'.
 
   Returns:
-    A `Solution`, without trajectory.
+    A `Solution`.
 
   Raises:
     ValueError: If `gradient` is unknown, `decay` or `bound` are out of range,
@@ -95,8 +97,9 @@ def fixed_point(fun: Callable[..., _Tree],
     return (explicit if is_whole else fun)(state, *args)
 
   backward_pass = _BackwardPass(gradient, backward, decay, bound)
-  return _fixed_point(replay, forward, backward_pass, subsets, init,
-                      (*args, *closed_over), backward_probe)
+  return _fixed_point(replay, forward, backward_pass, subsets,
+                      return_trajectory, init, (*args, *closed_over),
+                      backward_probe)
 
 
 class BackwardReport(NamedTuple):
@@ -126,31 +129,33 @@ def check_gradient(gradient: str, decay: float = 1.0,
     raise ValueError(f'bound must be a positive number, got {bound!r}.')
 
 
-@functools.partial(jax.custom_vjp, nondiff_argnums=(0, 1, 2, 3))
-def _fixed_point(fun, forward, backward_pass, subsets, init, args,
-                 backward_probe):
+@functools.partial(jax.custom_vjp, nondiff_argnums=(0, 1, 2, 3, 4))
+def _fixed_point(fun, forward, backward_pass, subsets, return_trajectory, init,
+                 args, backward_probe):
   del backward_pass, backward_probe
-  return solvers.solve_with_origin(fun, init, *args, config=forward,
-                                   subsets=subsets)[0]
+  return solvers.solve_with_origin(
+      fun, init, *args, config=forward, subsets=subsets,
+      return_trajectory=return_trajectory)[0]
 
 
-def _fixed_point_fwd(fun, forward, backward_pass, subsets, init, args,
-                     backward_probe):
+def _fixed_point_fwd(fun, forward, backward_pass, subsets, return_trajectory,
+                     init, args, backward_probe):
   del backward_pass, backward_probe
   solution, origin = solvers.solve_with_origin(
-      fun, init, *args, config=forward, subsets=subsets)
+      fun, init, *args, config=forward, subsets=subsets,
+      return_trajectory=return_trajectory)
   return solution, (origin, args)
 
 
-def _fixed_point_bwd(fun, forward, backward_pass, subsets, residuals,
-                     cotangents):
+def _fixed_point_bwd(fun, forward, backward_pass, subsets, return_trajectory,
+                     residuals, cotangents):
   """Equation 3 of Bai et al. (2019): `u = J^T u + g`, then pull back `u`.
 
   The step is linearised where its last application was taken, so that what is
   differentiated is what gave the value. At a tolerance of 0.1 the value itself
   is already another place.
   """
-  del forward
+  del forward, return_trajectory
   origin, args = residuals
   cotangent = cotangents.value
   batch_size = len(jax.tree_util.tree_leaves(origin)[0])

@@ -93,6 +93,55 @@ class MessageMLP(hk.Module):
     return jnp.reshape(rows, messages.shape[:-1] + rows.shape[-1:])
 
 
+class Granola(hk.Module):
+  """A layer norm whose scale and shift are made by message passing.
+
+  Eliasof et al., *GRANOLA: Adaptive Normalization for Graph Neural Networks*
+  (2024). The net sees the state and random features. These are drawn by
+  `prepare`, once a solve: a step that draws new ones every time, as in the
+  paper's code, has no fixed point.
+  """
+
+  NB_RANDOM_FEATURES = 128
+
+  def __init__(self, size: int, name: str = 'granola'):
+    super().__init__(name=name)
+    self._size = size
+    self._own = SplitLinear(size, name='own')
+    self._neighbours = SplitLinear(size, name='neighbours')
+    self._norm = hk.LayerNorm(axis=-1, create_scale=False,
+                              create_offset=False, name='norm')
+    self._scale = hk.Linear(size, b_init=jnp.ones, name='scale')
+    self._shift = hk.Linear(size, name='shift')
+
+  def prepare(self, node_fts: _Array, nb_neighbours: _Array) -> chex.ArrayTree:
+    """Draws the random features and does what can be done with them alone.
+
+    Args:
+      node_fts: [B, N, F], for its shape.
+      nb_neighbours: [B, N, 1].
+
+    Returns:
+      What a call needs.
+    """
+    features = jax.random.normal(
+        hk.next_rng_key(), node_fts.shape[:-1] + (self.NB_RANDOM_FEATURES,),
+        node_fts.dtype)
+    return dict(own=self._own.constant(features, self._size),
+                neighbours=self._neighbours.constant(features, self._size),
+                nb_neighbours=nb_neighbours)
+
+  def __call__(self, values: _Array, prepared: chex.ArrayTree,
+               sum_of_neighbours: Callable[[_Array], _Array]) -> _Array:
+    """Normalises [B, N, F]."""
+    state = lambda layer: layer.state(values, self.NB_RANDOM_FEATURES)
+    received = sum_of_neighbours(
+        prepared['neighbours'] + state(self._neighbours))
+    hidden = jax.nn.relu(prepared['own'] + state(self._own)
+                         + received / prepared['nb_neighbours'])
+    return self._scale(hidden) * self._norm(values) + self._shift(hidden)
+
+
 @jax.custom_vjp
 def masked_max(values: _Array, mask: _Array) -> _Array:
   """The maximum over the second axis, where the mask allows.

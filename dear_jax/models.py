@@ -162,8 +162,7 @@ class DEARModel(base_model.ReasonerModel):
       loss = lambda shift: base_model.task_loss(
           batch.outputs, apply(shift=shift).output_preds)
       result = apply().equilibrium
-      return look(result,
-                  jax.grad(loss)(jnp.zeros_like(result.solution.value)))
+      return look(result, jax.grad(loss)(jnp.zeros_like(result.nodes)))
 
     return jax.jit(run)(self._device_params, self._batch(
         feedback.features, feedback.outputs, index))
@@ -211,7 +210,7 @@ class DEARModel(base_model.ReasonerModel):
     if with_spectral_radius:
       metrics['spectral_radius'] = net_output.spectral_radius
     return (self._postprocess(net_output.output_preds, algorithm_index),
-            metrics, net_output.solution.value)
+            metrics, net_output.equilibrium.nodes)
 
 
 def _solver_metrics(solution: solvers.Solution) -> base_model.Metrics:

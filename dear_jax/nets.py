@@ -1,18 +1,14 @@
 # Copyright 2026 The dear_jax authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Encode once, solve once, decode once: on CLRS's encoders and decoders."""
+"""Encode once, solve or unroll, decode once."""
 
 import dataclasses
-from typing import (Any, Dict, List, Mapping, NamedTuple, Optional, Sequence,
-                    Union)
+from typing import NamedTuple, Optional, Dict, Sequence
 
 import chex
 import clrs
-from clrs._src import decoders
-from clrs._src import encoders
-from clrs._src import nets as clrs_nets
+from dear_jax import coding
 from dear_jax import edge_lists
-from dear_jax import layers
 from dear_jax import processors
 from dear_jax import solvers
 import haiku as hk
@@ -21,71 +17,58 @@ import jax.numpy as jnp
 
 _Array = chex.Array
 
-# A finite stand-in for minus infinity: its softmax is exactly zero, and its
-# product with a zero of a one-hot target is no NaN.
-_NO_EDGE = -1e9
+# Stochastic depth is cut off here; more is drawn once in 256 batches.
+_MAX_EXTRA_STEPS = 8
+
+# Reasoners that learn when to stop are stopped after this many steps a node.
+_MAX_STEPS_PER_NODE = 16
+
+can_be_padded = coding.can_be_padded
+has_graph = coding.has_graph
+takes_edge_lists = coding.takes_edge_lists
 
 
 class NetOutput(NamedTuple):
-  """What the net says of one batch."""
+  """What an equilibrium net says of one batch."""
   output_preds: Dict[str, _Array]  # raw decoder outputs
-  solution: solvers.Solution  # of the node states, [B, N, F]
+  solution: solvers.Solution  # of the states
   jacobian_penalty: _Array  # [], zero unless asked for
   spectral_radius: Optional[_Array]  # [], if asked for
   equilibrium: processors.EquilibriumResult  # where the solution is from
 
 
-class EquilibriumNet(clrs_nets.Net):
-  """A CLRS `Net` whose message passing is one solve.
-
-  Neither hints nor the number of steps of the algorithm reach it: of the
-  features it reads the inputs, and nothing else.
-  """
+class EquilibriumNet(coding.CodingNet):
+  """A net whose message passing is one solve."""
 
   def __init__(self,
-               spec: List[clrs.Spec],
-               hidden_dim: int,
-               processor_factory: processors.ProcessorFactory,
-               *,
-               encoder_init: str,
-               dropout_prob: float,
-               nb_dims: List[Dict[str, int]],
+               *args,
                eval_iterations: int,
                noise_stddev: float,
-               restrict_pointers: Optional[bool],
                jacobian_fraction: float = 1.0,
                split: bool = True,
-               name: str = 'net'):
+               stochastic_depth: bool = False,
+               **kwargs):
     """Constructs the net.
 
     Args:
-      spec: One spec an algorithm.
-      hidden_dim: Width of all features.
-      processor_factory: From `dear_jax.get_processor_factory`.
-      encoder_init: As in CLRS.
-      dropout_prob: Dropout on the equilibrium before it is decoded.
-      nb_dims: Sizes of the categorical features, by algorithm and name.
+      *args: Of `CodingNet`.
       eval_iterations: How many times as many iterations a solve may take at
         evaluation.
       noise_stddev: Standard deviation of the noise on the processor's output,
         in training.
-      restrict_pointers: Whether pointers are chosen among edges and self-loops
-        only; None decides by `pointers_lie_on_edges`.
       jacobian_fraction: The share of a batch that the Jacobian penalty is
         estimated on.
       split: Whether a solve may split its batch.
-      name: Name of the module.
+      stochastic_depth: Whether to go on for a few steps from the equilibrium,
+        in training.
+      **kwargs: Of `CodingNet`.
     """
-    super().__init__(
-        spec=spec, hidden_dim=hidden_dim, encode_hints=False,
-        decode_hints=False, processor_factory=processor_factory,
-        use_lstm=False, encoder_init=encoder_init, dropout_prob=dropout_prob,
-        hint_teacher_forcing=0.0, nb_dims=nb_dims, name=name)
+    super().__init__(*args, **kwargs)
     self._eval_iterations = eval_iterations
     self._noise_stddev = noise_stddev
-    self._restrict_pointers = restrict_pointers
     self._jacobian_fraction = jacobian_fraction
     self._split = split
+    self._stochastic_depth = stochastic_depth
 
   def __call__(self,  # pytype: disable=signature-mismatch
                inputs_list: Sequence[Sequence[clrs.DataPoint]],
@@ -97,7 +80,8 @@ class EquilibriumNet(clrs_nets.Net):
                node_mask: Optional[_Array] = None,
                backward_probe: Optional[_Array] = None,
                with_spectral_radius: bool = False,
-               shift: Optional[_Array] = None) -> NetOutput:
+               shift: Optional[_Array] = None,
+               return_trajectory: bool = False) -> NetOutput:
     """Processes one batch.
 
     Args:
@@ -112,6 +96,7 @@ class EquilibriumNet(clrs_nets.Net):
       with_spectral_radius: Whether to estimate it.
       shift: [B, N, F], added to the equilibrium before it is decoded. The
         gradient with respect to it is what the backward solve starts from.
+      return_trajectory: As in `dear_jax.fixed_point`.
 
     Returns:
       Predictions and solution of the (last) algorithm.
@@ -122,35 +107,20 @@ class EquilibriumNet(clrs_nets.Net):
       algorithm_indices = [algorithm_index]
     assert len(algorithm_indices) == len(inputs_list)
 
-    self.encoders, self.decoders = self._construct_encoders_decoders()
-    self.processor = self.processor_factory(self.hidden_dim)
-    if not isinstance(self.processor, processors.Equilibrium):
-      raise ValueError(
-          'An equilibrium model needs a processor of a kind in '
-          f'{", ".join(processors.KINDS)}, made by '
-          'dear_jax.get_processor_factory; got '
-          f'{type(self.processor).__name__}.')
+    self.build()
     for index, inputs in zip(algorithm_indices, inputs_list):
       output = self._process(inputs, index, repred, with_penalty, edge_list,
                              node_mask, backward_probe, with_spectral_radius,
-                             shift)
+                             shift, return_trajectory)
     return output
 
   def _process(self, inputs, index: int, repred: bool, with_penalty: bool,
                edge_list: Optional[edge_lists.EdgeList],
                node_mask: Optional[_Array],
                backward_probe: Optional[_Array],
-               with_spectral_radius: bool, shift: Optional[_Array]
-               ) -> NetOutput:
-    spec = self.spec[index]
-    restrict = self._restrict_pointers
-    if restrict is None:
-      restrict = pointers_lie_on_edges(spec)
-    node_fts, edge_fts, graph_fts, adj_mat = self._encode(
-        inputs, self.encoders[index], edge_list)
-    if not has_graph(spec):
-      adj_mat = jnp.ones_like(adj_mat)
-
+               with_spectral_radius: bool, shift: Optional[_Array],
+               return_trajectory: bool) -> NetOutput:
+    encoded = self.encode(inputs, index, edge_list)
     solver = self.processor.solver
     if repred:
       solver = dataclasses.replace(
@@ -158,230 +128,255 @@ class EquilibriumNet(clrs_nets.Net):
     noise = None
     if not repred and self._noise_stddev:
       noise = self._noise_stddev * jax.random.normal(
-          hk.next_rng_key(), node_fts.shape, node_fts.dtype)
+          hk.next_rng_key(), encoded.node_fts.shape, encoded.node_fts.dtype)
     result = self.processor.solve(
-        node_fts, edge_fts, graph_fts, adj_mat, jnp.zeros_like(node_fts),
-        node_mask=node_mask, noise=noise, solver=solver, edge_list=edge_list,
-        split=self._split,
-        backward_probe=backward_probe)
-    hidden = result.solution.value
+        *encoded, jnp.zeros_like(encoded.node_fts), node_mask=node_mask,
+        noise=noise, solver=solver, edge_list=edge_list, split=self._split,
+        backward_probe=backward_probe, return_trajectory=return_trajectory)
+    hidden = result.nodes
+    if self._stochastic_depth and not repred:
+      hidden = self.processor.nodes(_extra_steps(result, hk.next_rng_key()))
     if shift is not None:
       hidden += shift
-    if not repred and self._dropout_prob:
-      hidden = hk.dropout(hk.next_rng_key(), self._dropout_prob, hidden)
-    states = jnp.concatenate([node_fts, hidden], axis=-1)
-
-    all_pairs = dict(self.decoders[index])
-    output_preds = {}
-    if edge_list is not None:
-      if restrict:
-        output_preds = {
-            name: _decode_on_edges(all_pairs.pop(name), states, edge_fts,
-                                   edge_list)
-            for name in self.decoders[index]
-            if spec[name][1:] == (clrs.Location.NODE, clrs.Type.POINTER)}
-      # What else there is may need any pair of nodes.
-      _, edge_fts, _, _ = self._encode(inputs, self.encoders[index], None)
-    for name in list(all_pairs):
-      if (spec[name][1:] == (clrs.Location.EDGE, clrs.Type.POINTER)
-          and result.edges is None):
-        output_preds[name] = _decode_edge_pointers(
-            all_pairs.pop(name), states, edge_fts if edge_list is None
-            else _encode_edges(inputs, self.encoders[index], None))
-    edge_embeddings = [edge_fts]
-    if result.edges is not None:
-      edge_embeddings.append(result.edges)
-    output_preds.update(decoders.decode_fts(
-        decoders=all_pairs,
-        spec=spec,
-        h_t=states,
-        adj_mat=adj_mat,
-        edge_fts=jnp.concatenate(edge_embeddings, axis=-1),
-        graph_fts=graph_fts,
-        inf_bias=self.processor.inf_bias,
-        inf_bias_edge=self.processor.inf_bias_edge,
-        repred=repred)[1])
+    output_preds = self.decode(inputs, index, encoded, hidden, result.edges,
+                               edge_list=edge_list, node_mask=node_mask,
+                               repred=repred)
     penalty = jnp.zeros((), hidden.dtype)
     if with_penalty:
       penalty = result.jacobian_penalty(hk.next_rng_key(),
                                         self._jacobian_fraction)
-      if node_mask is not None:
+      if node_mask is not None and not self.processor.has_virtual_nodes:
         penalty /= jnp.mean(node_mask)  # it is a mean over nodes
     radius = None
     if with_spectral_radius:
       radius = result.spectral_radius(hk.next_rng_key())
     return NetOutput(
-        output_preds=_adjust_logits(spec, output_preds, adj_mat, restrict,
-                                    node_mask),
-        solution=result.solution,
-        jacobian_penalty=penalty,
-        spectral_radius=radius,
-        equilibrium=result)
-
-  def _encode(self, inputs, encs, edge_list):
-    """Sums the encodings of all inputs into node, edge and graph features."""
-    batch_size, nb_nodes = _dimensions(inputs)
-    node_fts = jnp.zeros((batch_size, nb_nodes, self.hidden_dim))
-    edge_fts = jnp.zeros((batch_size, nb_nodes, nb_nodes, self.hidden_dim))
-    graph_fts = jnp.zeros((batch_size, self.hidden_dim))
-    adj_mat = jnp.tile(jnp.eye(nb_nodes), (batch_size, 1, 1))
-    for probe in inputs:
-      probe = encoders.preprocess(probe, nb_nodes)
-      encoder = encs[probe.name]
-      adj_mat = encoders.accum_adj_mat(probe, adj_mat)
-      node_fts = encoders.accum_node_fts(encoder, probe, node_fts)
-      graph_fts = encoders.accum_graph_fts(encoder, probe, graph_fts)
-      if edge_list is None:
-        edge_fts = encoders.accum_edge_fts(encoder, probe, edge_fts)
-    if edge_list is not None:
-      edge_fts = _encode_edges(inputs, encs, edge_list.pairs)
-    return node_fts, edge_fts, graph_fts, adj_mat
+        output_preds=output_preds, solution=result.solution,
+        jacobian_penalty=penalty, spectral_radius=radius, equilibrium=result)
 
 
-def _encode_edges(inputs: Sequence[clrs.DataPoint],
-                  encs: Mapping[str, Sequence[hk.Linear]],
-                  pairs: Optional[_Array]) -> layers.LowRank:
-  """CLRS' encoding of the inputs on edges, [E, F]; without a list, on all."""
-  columns, weights, biases = [], [], []
-  for probe in inputs:
-    if probe.location == clrs.Location.EDGE:
-      assert probe.type_ in (clrs.Type.MASK, clrs.Type.SCALAR)
-      encoder, = encs[probe.name]
-      column = jnp.ravel(probe.data)
-      columns.append(column if pairs is None else column[pairs])
-      biases.append(encoder(jnp.zeros((1,))))
-      weights.append(encoder(jnp.ones((1,))) - biases[-1])
-  columns.append(jnp.ones_like(columns[0]))
-  return layers.LowRank(jnp.stack(columns, axis=-1),
-                        jnp.stack(weights + [sum(biases)]))
+def _extra_steps(result: processors.EquilibriumResult, key: chex.PRNGKey
+                 ) -> chex.ArrayTree:
+  """Takes s more steps from the equilibrium, with a probability of 0.5^s.
 
-
-def _decode_on_edges(decoder: Sequence[hk.Linear], states: _Array,
-                     edge_fts: layers.LowRank, edge_list: edge_lists.EdgeList
-                     ) -> _Array:
-  """CLRS' decoder of node pointers, for those that lie on edges.
+  Section 'Alignment' of the paper. One number for the whole batch, which is at
+  least 1.
 
   Args:
-    decoder: CLRS' four layers.
-    states: [B, N, F].
-    edge_fts: [E, F].
-    edge_list: The edges.
+    result: The equilibrium.
+    key: Source of the number.
 
   Returns:
-    [B, N, N], the logits of every node for each of its neighbours.
+    The last state.
   """
-  batch_size, nb_nodes, _ = states.shape
-  flat = jnp.reshape(states, (batch_size * nb_nodes, -1))
-  of_receiver, of_sender, of_edge, out = decoder
-  pick = lambda x, indices: x.at[indices].get(mode='clip')
-  hidden = jnp.maximum(
-      pick(of_receiver(flat), edge_list.receivers),
-      pick(of_sender(flat), edge_list.senders) + edge_fts.apply(of_edge))
-  logits = jnp.squeeze(out(hidden), -1)
-  # Padding has a receiver beyond all nodes, so it falls out of the matrix.
-  places = edge_list.receivers * nb_nodes + edge_list.senders % nb_nodes
-  matrix = jnp.full(batch_size * nb_nodes * nb_nodes, _NO_EDGE, logits.dtype)
-  matrix = matrix.at[places].set(logits, mode='drop')
-  return jnp.reshape(matrix, (batch_size, nb_nodes, nb_nodes))
+  count = number_of_extra_steps(key)
+
+  def step(state, i):
+    # Of the two branches only one is run.
+    return jax.lax.cond(i < count, lambda x: result.fun(x, *result.args),
+                        lambda x: x, state), None
+
+  return jax.lax.scan(step, result.solution.value,
+                      jnp.arange(_MAX_EXTRA_STEPS))[0]
 
 
-def _decode_edge_pointers(decoder: Sequence[hk.Linear], states: _Array,
-                          edge_fts: Union[_Array, layers.LowRank]) -> _Array:
-  """CLRS' decoder of pointers from edges to nodes, in less memory.
+def number_of_extra_steps(key: chex.PRNGKey) -> _Array:
+  """Draws s with a probability of 0.5^s."""
+  draw = jax.random.uniform(key, minval=jnp.finfo(jnp.float32).tiny)
+  return jnp.clip(jnp.ceil(-jnp.log2(draw)), 1, _MAX_EXTRA_STEPS)
+
+
+class UnrolledOutput(NamedTuple):
+  """What an unrolled net says of one batch."""
+  output_preds: Dict[str, _Array]  # raw decoder outputs
+  hidden: _Array  # [B, N, F], the last states
+  steps: _Array  # [B], how many were taken
+  termination_loss: _Array  # [], zero unless it learns to stop
+  states: Optional[_Array]  # [S, B, N, F], of every step, if asked for
+
+
+class TerminatingNet(coding.CodingNet):
+  """A net that repeats its step: the paper's baseline, without hints.
+
+  In training it takes as many steps as the algorithm did. Its parameters have
+  the names of an `EquilibriumNet`'s, so that one can go on from the other.
+  """
+
+  def __init__(self, *args, learns_to_stop: bool, **kwargs):
+    """Constructs the net.
+
+    Args:
+      *args: Of `CodingNet`.
+      learns_to_stop: Whether it has a network that decides when to stop, from
+        the maximum over all nodes of their states (Velickovic et al., 2020).
+      **kwargs: Of `CodingNet`.
+    """
+    super().__init__(*args, **kwargs)
+    self._learns_to_stop = learns_to_stop
+
+  def __call__(self,  # pytype: disable=signature-mismatch
+               inputs_list: Sequence[Sequence[clrs.DataPoint]],
+               *,
+               repred: bool,
+               algorithm_index: int,
+               steps: Optional[_Array] = None,
+               slots: Optional[_Array] = None,
+               edge_list: Optional[edge_lists.EdgeList] = None,
+               node_mask: Optional[_Array] = None,
+               with_states: bool = False) -> UnrolledOutput:
+    """Processes one batch.
+
+    Args:
+      inputs_list: The input probes of one algorithm, or of all to initialise.
+      repred: False in training, True in evaluation.
+      algorithm_index: Which algorithm the inputs are of; -1 for all.
+      steps: [B], how many steps to take; None lets the net decide, which it can
+        in evaluation only.
+      slots: [S], with S at least the largest number of steps. If given, the
+        steps can be differentiated through; memory grows with S.
+      edge_list: The edges of the graphs, if pairs without one are to be left
+        out; see `takes_edge_lists`.
+      node_mask: [B, N], 0 at nodes that are padding.
+      with_states: Whether to return the states of all slots.
+
+    Returns:
+      Predictions and states of the (last) algorithm.
+    """
+    indices = (range(len(inputs_list)) if algorithm_index == -1
+               else [algorithm_index])
+    assert len(indices) == len(inputs_list)
+    self.build()
+    for index, inputs in zip(indices, inputs_list):
+      output = self._process(inputs, index, repred, steps, slots, edge_list,
+                             node_mask, with_states)
+    return output
+
+  def _process(self, inputs, index, repred, steps, slots, edge_list, node_mask,
+               with_states) -> UnrolledOutput:
+    encoded = self.encode(inputs, index, edge_list)
+    problem = self.processor.problem(
+        *encoded, jnp.zeros_like(encoded.node_fts), node_mask=node_mask,
+        edge_list=edge_list)
+    stop = self._termination(index) if self._learns_to_stop else None
+    loss, states = jnp.zeros(()), None
+    if hk.running_init():
+      state, steps = problem.start, jnp.ones(len(encoded.node_fts))
+      if stop:
+        stop(_pool(problem.nodes(state), None))
+    elif slots is not None:
+      state, pooled, states = _unroll(problem, steps, slots, node_mask,
+                                      with_states)
+      if stop:
+        loss = _termination_loss(stop(pooled), steps)
+    else:
+      state, steps = _unroll_until(problem, steps, stop)
+    hidden = problem.nodes(state)
+    return UnrolledOutput(
+        output_preds=self.decode(
+            inputs, index, encoded, hidden, problem.edges(state),
+            edge_list=edge_list, node_mask=node_mask, repred=repred),
+        hidden=hidden, steps=steps, termination_loss=loss, states=states)
+
+  def _termination(self, index: int):
+    """Maps pooled states [..., F] to logits [...] of stopping."""
+    layers = [hk.Linear(self.hidden_dim, name=f'algo_{index}_stop_hidden'),
+              hk.Linear(1, name=f'algo_{index}_stop')]
+    return lambda x: jnp.squeeze(layers[1](jax.nn.relu(layers[0](x))), -1)
+
+
+def _pool(nodes: _Array, node_mask: Optional[_Array]) -> _Array:
+  """[B, F], the maximum over nodes."""
+  if node_mask is not None:
+    nodes = jnp.where(node_mask[..., None] > 0.5, nodes, -jnp.inf)
+  return jnp.max(nodes, axis=1)
+
+
+def _where(is_new: _Array, new: chex.ArrayTree, old: chex.ArrayTree
+           ) -> chex.ArrayTree:
+  """The new state of some instances, and the old one of the others."""
+  return jax.tree_util.tree_map(
+      lambda x, y: jnp.where(jnp.expand_dims(is_new, range(1, x.ndim)), x, y),
+      new, old)
+
+
+def _unroll(problem: processors.Problem, steps: _Array, slots: _Array,
+            node_mask: Optional[_Array], with_states: bool):
+  """Takes given numbers of steps, differentiably.
 
   Args:
-    decoder: CLRS' five layers.
-    states: [B, N, F].
-    edge_fts: [B, N, N, F], or [B * N * N, F] as `layers.LowRank`.
+    problem: What to unroll.
+    steps: [B].
+    slots: [S], from 0 on.
+    node_mask: [B, N].
+    with_states: Whether to keep the states of all steps.
 
   Returns:
-    [B, N, N, N], the logits of every edge for each node.
+    The last state, the maxima over nodes [S, B, F] and the states of the nodes
+    [S, B, N, F] after every step.
   """
-  of_sender, of_receiver, of_edge, of_node, out = decoder
-  pairs = of_sender(states)[:, :, None] + of_receiver(states)[:, None]
-  if isinstance(edge_fts, layers.LowRank):
-    pairs += jnp.reshape(edge_fts.apply(of_edge), pairs.shape)
+  most = jnp.max(steps)
+
+  # Only states are kept for the backward pass; what a step computes on edges is
+  # computed again. It would be gigabytes otherwise.
+  @jax.checkpoint
+  def step(state, slot):
+    new = jax.lax.cond(slot < most,
+                       lambda x: problem.fun(x, *problem.args),
+                       lambda x: x, state)
+    state = _where(slot < steps, new, state)
+    nodes = problem.nodes(state)
+    return state, (_pool(nodes, node_mask), nodes if with_states else None)
+
+  state, (pooled, states) = jax.lax.scan(step, problem.start, slots)
+  return state, pooled, states
+
+
+def _unroll_until(problem: processors.Problem, steps: Optional[_Array], stop):
+  """Takes steps until all instances are done, without a gradient.
+
+  Args:
+    problem: What to unroll.
+    steps: [B], or None to ask `stop`.
+    stop: Maps pooled states [B, F] to logits [B] of stopping.
+
+  Returns:
+    The last state, and how many steps were taken, [B].
+  """
+  nodes = problem.nodes(problem.start)
+  batch_size, nb_nodes, _ = nodes.shape
+  if steps is None:
+    assert stop is not None
+    limit = jnp.full(batch_size, _MAX_STEPS_PER_NODE * nb_nodes)
   else:
-    pairs += of_edge(edge_fts)
-  nodes = of_node(states)
-  bias = out(jnp.zeros_like(nodes[0, :1]))[0]
-  weights = out(jnp.eye(nodes.shape[-1], dtype=nodes.dtype)) - bias
-  return layers.max_product(pairs, nodes, weights[:, 0]) + bias
+    limit = steps
+
+  def advance(carry):
+    state, taken, done = carry
+    state = _where(~done, problem.fun(state, *problem.args), state)
+    taken += ~done
+    done |= taken >= limit
+    if steps is None:
+      done |= stop(_pool(problem.nodes(state), None)) > 0
+    return state, taken, done
+
+  state, taken, _ = hk.while_loop(
+      lambda carry: ~jnp.all(carry[2]), advance,
+      (problem.start, jnp.zeros(batch_size, jnp.int32), limit < 1))
+  return state, taken
 
 
-def takes_edge_lists(spec: clrs.Spec) -> bool:
-  """Whether the inputs of a task can be encoded on a list of edges."""
-  return has_graph(spec) and not any(
-      stage == clrs.Stage.INPUT and (
-          type_ in (clrs.Type.POINTER, clrs.Type.PERMUTATION_POINTER)
-          or location == clrs.Location.EDGE
-          and type_ not in (clrs.Type.MASK, clrs.Type.SCALAR))
-      for stage, location, type_ in spec.values())
-
-
-def can_be_padded(spec: clrs.Spec) -> bool:
-  """Whether a task can be trained on graphs with nodes that are none."""
-  return takes_edge_lists(spec) and all(
-      type_ == clrs.Type.POINTER and location != clrs.Location.GRAPH
-      for stage, location, type_ in spec.values()
-      if stage == clrs.Stage.OUTPUT)
-
-
-def has_graph(spec: clrs.Spec) -> bool:
-  """Whether the task comes with a graph; if not, its nodes are an array."""
-  return any(stage == clrs.Stage.INPUT and location == clrs.Location.EDGE
-             and type_ == clrs.Type.MASK
-             for stage, location, type_ in spec.values())
-
-
-def pointers_lie_on_edges(spec: clrs.Spec) -> bool:
-  """Whether every pointer of the task's solution is an edge or a self-loop.
-
-  That is so for the predecessor trees `pi` of bfs, dfs, bellman_ford,
-  dijkstra, dag_shortest_paths, mst_prim and of the local variant of strongly
-  connected components. It is not for the order of a topological sort or for
-  the representatives of strongly connected components.
+def _termination_loss(logits: _Array, steps: _Array) -> _Array:
+  """Binary cross-entropy of stopping after the last step and at no other.
 
   Args:
-    spec: The spec of the task.
+    logits: [S, B], after every step.
+    steps: [B], how many there are.
 
   Returns:
-    Whether node pointers may be restricted, as the paper does.
+    The mean over the steps of every instance, then over instances.
   """
-  return has_graph(spec) and spec.get('pi') == (
-      clrs.Stage.OUTPUT, clrs.Location.NODE, clrs.Type.POINTER)
-
-
-def permutation_logits(log_matrix: _Array) -> _Array:
-  """Keeps permutation logits from being very negative at the start.
-
-  The leaky ReLU with its kink at (-6, -6) of the paper's appendix on the
-  differences to Ibarz et al. (2022), applied after the Sinkhorn operator.
-  """
-  return jax.nn.leaky_relu(log_matrix + 6.0) - 6.0
-
-
-def _adjust_logits(spec: clrs.Spec, preds: Dict[str, _Array], adj_mat: _Array,
-                   restrict_pointers: bool, node_mask: Optional[_Array]
-                   ) -> Dict[str, _Array]:
-  """What the paper does to logits beyond CLRS's decoders."""
-  adjusted = dict(preds)
-  for name, logits in preds.items():
-    _, location, type_ = spec[name]
-    if type_ == clrs.Type.PERMUTATION_POINTER:
-      adjusted[name] = permutation_logits(logits)
-    elif (restrict_pointers and location == clrs.Location.NODE
-          and type_ == clrs.Type.POINTER):
-      adjusted[name] = jnp.where(adj_mat > 0.5, logits, _NO_EDGE)
-    if node_mask is not None:
-      assert type_ == clrs.Type.POINTER
-      is_node = jnp.expand_dims(node_mask > 0.5, range(1, logits.ndim - 1))
-      adjusted[name] = jnp.where(is_node, adjusted[name], _NO_EDGE)
-  return adjusted
-
-
-def _dimensions(inputs: Any):
-  for probe in inputs:
-    if probe.location in (clrs.Location.NODE, clrs.Location.EDGE):
-      return probe.data.shape[:2]
-  raise ValueError('There is no input on nodes or edges to tell the size from.')
+  number = jnp.arange(1, len(logits) + 1)[:, None]
+  is_last = number == steps
+  loss = jax.nn.softplus(jnp.where(is_last, -logits, logits))
+  is_step = number <= steps
+  return jnp.mean(jnp.sum(jnp.where(is_step, loss, 0), axis=0) / steps)

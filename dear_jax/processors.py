@@ -2,34 +2,33 @@
 # SPDX-License-Identifier: Apache-2.0
 """Processors: the paper's PGN and Triplet-MPNN, and any CLRS kind, at rest.
 
-A *step* is what a neural algorithmic reasoner repeats. It comes in two parts:
-`prepare` computes, once, all that does not change while the state does; `step`
-maps a state to the next. `Equilibrium` is a CLRS processor that returns the
-fixed point of a step instead of its next state.
+A *step* (see steps.py) is what a neural algorithmic reasoner repeats.
+`Equilibrium` is a CLRS processor that returns the fixed point of a step instead
+of its next state.
 """
 
 import functools
 import inspect
 import math
-from typing import Any, Callable, NamedTuple, Optional, Tuple, Union
+from typing import Any, Callable, NamedTuple, Optional, Tuple
 
 import chex
 import clrs
 from clrs._src import processors as clrs_processors
+from dear_jax import cayley_step
 from dear_jax import diagnostics
 from dear_jax import edge_lists
 from dear_jax import implicit
-from dear_jax import layers
 from dear_jax import regularisers
 from dear_jax import solvers
+from dear_jax import steps
 from dear_jax import subsets
 import haiku as hk
 import jax
 import jax.numpy as jnp
 
 _Array = chex.Array
-_Context = chex.ArrayTree
-_EdgeFeatures = Union[chex.Array, layers.LowRank]
+_State = chex.ArrayTree
 ProcessorFactory = Callable[[int], 'Equilibrium']
 
 # How each CLRS kind is rebuilt: from the kind that masks by the adjacency
@@ -58,193 +57,26 @@ _CLRS_KINDS = {
 }
 _PREFIX = 'dear_'
 KINDS = tuple(_PREFIX + kind for kind in _CLRS_KINDS)
+_OWN_KINDS = ('dear_pgn', 'dear_triplet_mpnn')
+
+PGN = steps.PGN
 
 
-class PGN(clrs_processors.Processor):
-  """The paper's default step (section 4; appendix on differences to Ibarz).
-
-  A pointer graph network with max aggregation and a gate as in Ibarz et al.
-  (2022), but: no nonlinearity after the step, a layer norm before each ReLU of
-  the message MLP, and a gate whose bias starts at 0. At CLRS's -3 the state
-  would move so slowly that it passes for a fixed point long before it is one.
-
-  With triplet features it is the paper's Triplet-MPNN: the same node update,
-  and edge embeddings made of triplet messages for the decoders. As in the
-  paper's code its messages, too, stay on the edges of the graph.
-  """
-
-  def __init__(self,
-               out_size: int,
-               *,
-               use_ln: bool = True,
-               nb_triplet_fts: int = 0,
-               name: str = 'pgn'):
-    super().__init__(name=name)
-    self._out_size = out_size
-    self._nb_triplet_fts = nb_triplet_fts
-    split = lambda name: layers.SplitLinear(out_size, name=name)
-    linear = lambda name: layers.Linear(out_size, name=name)
-    self._receiver = split('message_receiver')
-    self._sender = split('message_sender')
-    self._edge = linear('message_edge')
-    self._graph = linear('message_graph')
-    self._message_mlp = layers.MessageMLP([out_size, out_size])
-    self._update_state = split('update_state')
-    self._update_messages = linear('update_messages')
-    self._norm = layers.layer_norm('norm') if use_ln else lambda x: x
-    self._gate_state = split('gate_state')
-    self._gate_messages = linear('gate_messages')
-    self._gate_out = linear('gate_out')
-    if nb_triplet_fts:
-      narrow = functools.partial(hk.Linear, nb_triplet_fts)
-      self._triplet_nodes = [
-          layers.SplitLinear(nb_triplet_fts, name=f'triplet_node_{i}')
-          for i in range(3)]
-      self._triplet_edges = [narrow(name=f'triplet_edge_{i}')
-                             for i in range(3)]
-      self._triplet_graph = narrow(name='triplet_graph')
-      self._triplet_out = linear('triplet_out')
-
-  def prepare(self, node_fts: _Array, edge_fts: _EdgeFeatures,
-              graph_fts: _Array, adj_mat: _Array,
-              edge_list: Optional[edge_lists.EdgeList] = None) -> _Context:
-    """Everything that a solve can share between its evaluations.
-
-    Args:
-      node_fts: [B, N, F].
-      edge_fts: [B, N, N, F]; with an edge list, [E, F] as `layers.LowRank`.
-      graph_fts: [B, F].
-      adj_mat: [B, N, N].
-      edge_list: The edges, if messages are to be computed on them only.
-
-    Returns:
-      What `step` and `edges` need.
-    """
-    size = self._out_size
-    chex.assert_axis_dimension(node_fts, -1, size)  # as everywhere in CLRS
-    to_pairs = _to_pairs(node_fts.shape, edge_list)
-    of_edges = (self._edge(edge_fts) if edge_list is None
-                else edge_fts.apply(self._edge))
-    messages = of_edges + to_pairs(
-        self._receiver.constant(node_fts, size)
-        + self._graph(graph_fts)[:, None],
-        self._sender.constant(node_fts, size))
-    # One product of a matrix with several is faster than several products.
-    dtype = node_fts.dtype
-    of_states = [layer.state_weights(size, size, dtype) for layer in (
-        self._receiver, self._sender, self._update_state, self._gate_state)]
-    of_messages = [layer.parameters(size, dtype) for layer in (
-        self._update_messages, self._gate_messages)]
-    context = dict(
-        shared=dict(
-            state_weights=jnp.concatenate(of_states, axis=1),
-            message_weights=jnp.concatenate(
-                [w for w, _ in of_messages], axis=1)),
-        messages=messages,
-        update=self._update_state.constant(node_fts, size) + of_messages[0][1],
-        gate=self._gate_state.constant(node_fts, size) + of_messages[1][1],
-        is_edge=adj_mat > 0.5,
-        edge_list=edge_list)
-    if self._nb_triplet_fts:
-      on_nodes = [x.constant(node_fts, size) for x in self._triplet_nodes]
-      on_edges = [x(edge_fts) for x in self._triplet_edges]
-      context.update(
-          triplet_nodes=on_nodes,
-          triplet_edges=on_edges,
-          triplet_graph=self._triplet_graph(graph_fts),
-          is_node=jnp.any(adj_mat > 0.5, axis=1))
-    return context
-
-  def step(self, hidden: _Array, context: _Context) -> _Array:
-    """The next state of the nodes, [B, N, F]."""
-    receiver, sender, update, gate = jnp.split(
-        hidden @ context['shared']['state_weights'], 4, axis=-1)
-    edge_list = context['edge_list']
-    to_pairs = _to_pairs(hidden.shape, edge_list)
-    messages = self._message_mlp(
-        context['messages'] + to_pairs(receiver, sender))
-    if edge_list is None:
-      messages = layers.masked_max(messages, context['is_edge'])
-    else:
-      batch_size, nb_nodes, _ = hidden.shape
-      messages = jnp.reshape(
-          layers.segment_max(messages, edge_list.receivers,
-                             batch_size * nb_nodes), hidden.shape)
-
-    to_update, to_gate = jnp.split(
-        messages @ context['shared']['message_weights'], 2, axis=-1)
-    update = self._norm(context['update'] + update + to_update)
-    gate = jax.nn.sigmoid(self._gate_out(jax.nn.relu(
-        context['gate'] + gate + to_gate)))
-    return update * gate + hidden * (1 - gate)
-
-  def edges(self, hidden: _Array, context: _Context) -> Optional[_Array]:
-    """Edge embeddings [B, N, N, F] from triplets (Dudzik and Velickovic)."""
-    if not self._nb_triplet_fts:
-      return None
-    nodes = [
-        constant + layer.state(hidden, self._out_size)
-        for layer, constant in zip(self._triplet_nodes,
-                                   context['triplet_nodes'])]
-    edges = context['triplet_edges']
-    triplets = (
-        nodes[0][:, :, None, None] + nodes[1][:, None, :, None]
-        + nodes[2][:, None, None, :]
-        + edges[0][:, :, :, None] + edges[1][:, :, None, :]
-        + edges[2][:, None, :, :]
-        + context['triplet_graph'][:, None, None, None])  # [B, N, N, N, T]
-    triplets = jnp.where(context['is_node'][:, :, None, None, None], triplets,
-                         -clrs_processors.BIG_NUMBER)
-    return jax.nn.relu(self._triplet_out(jnp.max(triplets, axis=1)))
-
-  def __call__(self, node_fts: _Array, edge_fts: _Array, graph_fts: _Array,
-               adj_mat: _Array, hidden: _Array,
-               **unused_kwargs) -> Tuple[_Array, Optional[_Array]]:
-    """A single step, as any CLRS processor."""
-    context = self.prepare(node_fts, edge_fts, graph_fts, adj_mat)
-    return self.step(hidden, context), self.edges(hidden, context)
-
-
-def _to_pairs(shape: Tuple[int, ...],
-              edge_list: Optional[edge_lists.EdgeList]
-              ) -> Callable[[_Array, _Array], _Array]:
-  """How what receivers and senders contribute is added up, pair by pair."""
-  if edge_list is None:  # [B, sender, receiver, F]
-    return lambda receiver, sender: receiver[:, None] + sender[:, :, None]
-  def gather(values, indices):
-    flat = jnp.reshape(values, (shape[0] * shape[1], -1))
-    return flat.at[indices].get(mode='clip')
-  return lambda receiver, sender: (
-      gather(receiver, edge_list.receivers) + gather(sender, edge_list.senders))
-
-
-class ClrsStep:
-  """Any processor of CLRS as a step. XLA hoists what does not change."""
-
-  def __init__(self, processor: clrs_processors.Processor):
-    self._processor = processor
-    self.module_name = processor.module_name
-    self.inf_bias = processor.inf_bias
-    self.inf_bias_edge = processor.inf_bias_edge
-
-  def prepare(self, node_fts, edge_fts, graph_fts, adj_mat,
-              edge_list=None) -> _Context:
-    assert edge_list is None
-    return dict(node_fts=node_fts, edge_fts=edge_fts, graph_fts=graph_fts,
-                adj_mat=adj_mat)
-
-  def step(self, hidden: _Array, context: _Context) -> _Array:
-    return self._processor(hidden=hidden, **context)[0]
-
-  def edges(self, hidden: _Array, context: _Context) -> Optional[_Array]:
-    return self._processor(hidden=hidden, **context)[1]
+class Problem(NamedTuple):
+  """A batch of inputs, ready to be solved or unrolled."""
+  start: _State
+  fun: Callable[..., _State]  # fun(state, *args) -> state
+  args: Tuple[Any, ...]
+  nodes: Callable[[_State], _Array]  # the states of the nodes, [B, N, F]
+  edges: Callable[[_State], Optional[_Array]]  # for the decoders, [B, N, N, F]
 
 
 class EquilibriumResult(NamedTuple):
   """A solved batch, and the step that it is a fixed point of."""
   solution: solvers.Solution
+  nodes: _Array  # [B, N, F]
   edges: Optional[_Array]  # [B, N, N, F]
-  fun: Callable[..., _Array]  # fun(hidden, *args) -> hidden
+  fun: Callable[..., _State]  # fun(state, *args) -> state
   args: Tuple[Any, ...]
 
   def jacobian_penalty(self, key: chex.PRNGKey, fraction: float = 1.0
@@ -260,7 +92,7 @@ class EquilibriumResult(NamedTuple):
     Returns:
       A scalar.
     """
-    batch_size = len(self.solution.value)
+    batch_size = len(self.nodes)
     count = math.ceil(fraction * batch_size)
     key, choice_key = jax.random.split(key)
     if count == batch_size:
@@ -273,17 +105,19 @@ class EquilibriumResult(NamedTuple):
 
   def spectral_radius(self, key: chex.PRNGKey, count: int = 4) -> _Array:
     """The mean over some instances of the step's spectral radius."""
-    batch_size = len(self.solution.value)
+    batch_size = len(self.nodes)
     count = min(count, batch_size)
     instances, value, args = self._take(jnp.arange(count))
     radius = diagnostics.spectral_radius(self.fun, value, *args, key=key)
     return jnp.mean(radius, where=instances < batch_size)
 
-  def _take(self, instances: _Array) -> Tuple[_Array, _Array, Any]:
+  def _take(self, instances: _Array) -> Tuple[_Array, _State, Any]:
     """Some instances, as far as there is room, with their part of all else."""
     instances = subsets.without_overflow(
-        self.args, jnp.sort(instances), len(self.solution.value))
-    value = jnp.take(self.solution.value, instances, axis=0, mode='clip')
+        self.args, jnp.sort(instances), len(self.nodes))
+    value = jax.tree_util.tree_map(
+        lambda x: jnp.take(x, instances, axis=0, mode='clip'),
+        self.solution.value)
     return instances, value, subsets.Subsets().take(self.args, instances)
 
 
@@ -314,6 +148,14 @@ class Equilibrium(clrs_processors.Processor):
     self._connectivity = connectivity
 
   @property
+  def has_virtual_nodes(self):
+    return self._step.has_virtual_nodes
+
+  def nodes(self, state: _State) -> _Array:
+    """The states of the nodes, [B, N, F]."""
+    return self._step.nodes(state)
+
+  @property
   def inf_bias(self):
     return self._step.inf_bias
 
@@ -328,16 +170,17 @@ class Equilibrium(clrs_processors.Processor):
     """Solves from `hidden`; the rest is as in `clrs.models`."""
     result = self.solve(node_fts, edge_fts, graph_fts, adj_mat, hidden,
                         node_mask=node_mask)
-    return result.solution.value, result.edges
+    return result.nodes, result.edges
 
-  def solve(self, node_fts: _Array, edge_fts: _EdgeFeatures,
+  def solve(self, node_fts: _Array, edge_fts: steps.EdgeFeatures,
             graph_fts: _Array, adj_mat: _Array, hidden: _Array, *,
             node_mask: Optional[_Array] = None,
             noise: Optional[_Array] = None,
             solver: Optional[solvers.SolverConfig] = None,
             edge_list: Optional[edge_lists.EdgeList] = None,
             split: bool = True,
-            backward_probe: Optional[_Array] = None) -> EquilibriumResult:
+            backward_probe: Optional[_Array] = None,
+            return_trajectory: bool = False) -> EquilibriumResult:
     """Solves `H = P(H, inputs)` (equation 4 of the paper).
 
     Args:
@@ -356,48 +199,68 @@ class Equilibrium(clrs_processors.Processor):
         make processors that know it.
       split: Whether the last quarter of a batch is solved on its own.
       backward_probe: As in `dear_jax.fixed_point`.
+      return_trajectory: As there.
 
     Returns:
       The solution, along with the step.
     """
+    problem = self.problem(node_fts, edge_fts, graph_fts, adj_mat, hidden,
+                           node_mask=node_mask, noise=noise,
+                           edge_list=edge_list)
+    if hk.running_init():
+      # One step made all parameters; there is no need to compile a solver.
+      batch = hidden.shape[:1]
+      solution = solvers.Solution(
+          value=problem.start,
+          steps=jnp.ones(batch, jnp.int32),
+          residual=jnp.full(batch, jnp.inf, hidden.dtype),
+          converged=jnp.zeros(batch, bool),
+          evaluations=jnp.ones(()))
+    else:
+      solution = implicit.fixed_point(
+          problem.fun, problem.start, *problem.args,
+          forward=solver or self.solver, backward=self._backward,
+          gradient=self._gradient, decay=self._decay, bound=self._bound,
+          subsets=subsets.Subsets() if split else None,
+          backward_probe=backward_probe, return_trajectory=return_trajectory)
+    return EquilibriumResult(
+        solution=solution, nodes=problem.nodes(solution.value),
+        edges=problem.edges(solution.value), fun=problem.fun,
+        args=problem.args)
+
+  def problem(self, node_fts: _Array, edge_fts: steps.EdgeFeatures,
+              graph_fts: _Array, adj_mat: _Array, hidden: _Array, *,
+              node_mask: Optional[_Array] = None,
+              noise: Optional[_Array] = None,
+              edge_list: Optional[edge_lists.EdgeList] = None) -> Problem:
+    """Prepares the step for a batch; the arguments are those of `solve`."""
     adj_mat = self._adjacency(adj_mat, node_mask)
     context = self._step.prepare(node_fts, edge_fts, graph_fts, adj_mat,
-                                 edge_list)
+                                 edge_list, node_mask)
+    if node_mask is not None:
+      hidden = hidden * node_mask[..., None]
+    start = self._step.start(hidden)
+    edges = lambda state: self._step.edges(state, context)
     if hk.running_init():
-      # One step makes all parameters; there is no need to compile a solver.
-      hidden = self._step.step(hidden, context)
-      solution = solvers.Solution(
-          value=hidden,
-          steps=jnp.ones(hidden.shape[:1], jnp.int32),
-          residual=jnp.full(hidden.shape[:1], jnp.inf, hidden.dtype),
-          converged=jnp.zeros(hidden.shape[:1], bool),
-          evaluations=jnp.ones(()))
-      return EquilibriumResult(
-          solution=solution, edges=self._step.edges(hidden, context),
-          fun=lambda hidden: hidden, args=())
+      start = self._step.step(start, context)
+      return Problem(start, lambda state: state, (), self._step.nodes, edges)
 
     # Everything that is differentiated must be an explicit argument of the
     # solve, and Haiku's parameters are no exception.
     step = hk.without_apply_rng(hk.transform(self._step.step))
 
-    def fun(hidden, params, context, node_mask, noise):
-      hidden = step.apply(params, hidden, context)
+    def fun(state, params, context, node_mask, noise):
+      state = step.apply(params, state, context)
       if noise is not None:
-        hidden += noise
-      return hidden if node_mask is None else hidden * node_mask[..., None]
+        state = jax.tree_util.tree_map(jnp.add, state, noise)
+      return state if node_mask is None else state * node_mask[..., None]
 
-    args = (self._step_params(), context, node_mask, noise)
-    if node_mask is not None:
-      hidden = hidden * node_mask[..., None]
-    solution = implicit.fixed_point(
-        fun, hidden, *args, forward=solver or self.solver,
-        backward=self._backward, gradient=self._gradient, decay=self._decay,
-        bound=self._bound,
-        subsets=subsets.Subsets() if split else None,
-        backward_probe=backward_probe)
-    return EquilibriumResult(
-        solution=solution, edges=self._step.edges(solution.value, context),
-        fun=fun, args=args)
+    if self.has_virtual_nodes:
+      node_mask = None  # the step itself sees to it
+      if noise is not None:
+        noise = self._step.start(noise)
+    return Problem(start, fun, (self._step_params(), context, node_mask, noise),
+                   self._step.nodes, edges)
 
   def _adjacency(self, adj_mat, node_mask):
     if self._connectivity == 'full':
@@ -428,7 +291,9 @@ def get_processor_factory(
     gradient: str = 'implicit',
     backward_decay: float = 1.0,
     backward_bound: float = math.inf,
-    fully_connected: bool = False) -> ProcessorFactory:
+    fully_connected: bool = False,
+    norm: str = 'layer',
+    cgp: bool = False) -> ProcessorFactory:
   """Returns a factory of equilibrium processors, for any CLRS model.
 
   Args:
@@ -449,6 +314,10 @@ def get_processor_factory(
       adjacency matrix. `DEARModel` does this by itself on tasks without a
       graph; in CLRS's own models ask for it there, since without hints their
       adjacency matrix of an array holds little more than self-loops.
+    norm: What the step ends with if `use_ln`: a 'layer' norm, or 'granola' for
+      the paper's two processors.
+    cgp: Whether every step is followed by one on a Cayley graph, for tasks with
+      a graph.
 
   Returns:
     A callable from the hidden size to a processor.
@@ -460,6 +329,7 @@ def get_processor_factory(
   _check_kind(kind, KINDS)
   implicit.check_gradient(gradient, backward_decay, backward_bound)
   name = kind[len(_PREFIX):]
+  check_norm(norm, kind, use_ln)
   base, connectivity = _CLRS_KINDS[name]
   if name in ('pgn', 'triplet_mpnn'):
     connectivity = 'graph'
@@ -468,20 +338,36 @@ def get_processor_factory(
 
   def factory(out_size: int) -> Equilibrium:
     if name == 'pgn':
-      step = PGN(out_size, use_ln=use_ln)
+      step = PGN(out_size, use_ln=use_ln, norm=norm)
     elif name == 'triplet_mpnn':
-      step = PGN(out_size, use_ln=use_ln, nb_triplet_fts=nb_triplet_fts,
-                 name='triplet_mpnn')
+      step = PGN(out_size, use_ln=use_ln, norm=norm,
+                 nb_triplet_fts=nb_triplet_fts, name='triplet_mpnn')
     else:
-      step = ClrsStep(_CLRS_FACTORY(
+      step = steps.ClrsStep(_CLRS_FACTORY(
           base, use_ln=use_ln, nb_triplet_fts=nb_triplet_fts,
           nb_heads=nb_heads)(out_size))
+    if cgp:
+      step = cayley_step.CayleyStep(step)
     return Equilibrium(step, solver=solver, backward=backward,
                        gradient=gradient, decay=backward_decay,
                        bound=backward_bound, connectivity=connectivity)
 
   factory.takes_edge_lists = name == 'pgn' and not fully_connected
   return factory
+
+
+def check_norm(norm: str, kind: str, use_ln: bool) -> None:
+  """Raises a ValueError unless the processor can end with this norm."""
+  if norm not in steps.NORMS:
+    raise ValueError(
+        f'norm must be one of {", ".join(steps.NORMS)}, got {norm!r}.')
+  if norm == 'layer':
+    return
+  if kind not in _OWN_KINDS:
+    raise ValueError(f'norm={norm!r} is for the processors '
+                     f'{" and ".join(_OWN_KINDS)}, not for {kind!r}.')
+  if not use_ln:
+    raise ValueError(f'norm={norm!r} and use_ln=False contradict each other.')
 
 
 def _check_kind(kind: str, known: Tuple[str, ...]) -> None:

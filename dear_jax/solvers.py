@@ -94,6 +94,7 @@ class Solution:
       the instances with `t < steps`.
     residuals: The residual of every evaluation, if the trajectory was asked
       for; infinity where there was none.
+    origins: Where the trajectory was evaluated, if it was asked for.
   """
   value: _Tree  # [B, ...]
   steps: _Array  # [B], int32
@@ -102,6 +103,7 @@ class Solution:
   evaluations: _Array  # []
   trajectory: Optional[_Tree] = None  # [max_iter, B, ...]
   residuals: Optional[_Array] = None  # [max_iter, B]
+  origins: Optional[_Tree] = None  # [max_iter, B, ...]
 
 
 class Subsets(Protocol):
@@ -139,7 +141,7 @@ def solve(fun: Callable[..., _Tree],
     *args: Passed on to `fun`.
     config: Solver, tolerance and what to return.
     return_trajectory: Whether to keep all iterates, at the cost of
-      `max_iter` times the memory of one state.
+      2 `max_iter` times the memory of one state.
 
   Returns:
     A `Solution`.
@@ -301,6 +303,7 @@ class _State(NamedTuple):
   memory: Any
   trajectory: Optional[_Array]  # [max_iter, B, D]
   residuals: Optional[_Array]  # [max_iter, B]
+  origins: Optional[_Array]  # [max_iter, B, D]
 
   def take(self, instances: _Array) -> '_State':
     """The state of some instances; fillers, beyond the batch, are settled."""
@@ -313,6 +316,7 @@ class _State(NamedTuple):
         last=None,
         trajectory=None,
         residuals=None,
+        origins=None,
         settled=take(self.settled) | fillers,
         **{name: take(getattr(self, name))
            for name in ('point', 'best', 'steps', 'failed', 'memory')})
@@ -368,11 +372,12 @@ class _Problem:
     nothing = _Iterate(origin=point, value=point, residual=jnp.full(
         (batch_size,), jnp.inf, self._dtype))
     no = jnp.zeros((batch_size,), bool)
-    trajectory = residuals = None
+    trajectory = residuals = origins = None
     if self._return_trajectory:
       length = self._config.max_iter
       trajectory = jnp.zeros((length,) + point.shape, self._dtype)
       residuals = jnp.full((length, batch_size), jnp.inf, self._dtype)
+      origins = trajectory
     return _State(
         step=jnp.zeros((), jnp.int32),
         cost=jnp.zeros((), jnp.int32),
@@ -384,7 +389,8 @@ class _Problem:
         failed=no,
         memory=self._method.init(point),
         trajectory=trajectory,
-        residuals=residuals)
+        residuals=residuals,
+        origins=origins)
 
   def iterate(self, state: _State, evaluate=None) -> _State:
     """Evaluates the function once and moves every unsettled instance."""
@@ -414,12 +420,14 @@ class _Problem:
     # A settled instance rests: it stays finite and costs no attention.
     point = jnp.where(settled[:, None], state.point, proposal)
 
-    trajectory, residuals = state.trajectory, state.residuals
+    trajectory, residuals, origins = (state.trajectory, state.residuals,
+                                      state.origins)
     if trajectory is not None:
       put = lambda history, new: lax.dynamic_update_index_in_dim(
           history, new, state.step, axis=0)
       trajectory = put(trajectory, jnp.where(active[:, None], value, 0))
       residuals = put(residuals, jnp.where(active & finite, residual, jnp.inf))
+      origins = put(origins, state.point)
     return _State(
         step=state.step + 1,
         cost=state.cost + len(point),
@@ -431,19 +439,21 @@ class _Problem:
         failed=state.failed | (active & ~finite),
         memory=memory,
         trajectory=trajectory,
-        residuals=residuals)
+        residuals=residuals,
+        origins=origins)
 
   def solution(self, state: _State) -> Solution:
     selected = self._selected(state)
-    trajectory = state.trajectory
+    unravel = lambda x: None if x is None else self._unravel(x)
     return Solution(
         value=self._unravel(selected.value),
         steps=state.steps,
         residual=selected.residual,
         converged=(selected.residual < self._config.tol) & ~state.failed,
         evaluations=state.cost / len(state.settled),
-        trajectory=None if trajectory is None else self._unravel(trajectory),
-        residuals=state.residuals)
+        trajectory=unravel(state.trajectory),
+        residuals=state.residuals,
+        origins=unravel(state.origins))
 
   def origin(self, state: _State) -> _Tree:
     return self._unravel(self._selected(state).origin)

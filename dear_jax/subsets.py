@@ -5,7 +5,8 @@
 What a step is solved with are parameters, a context that its `prepare` made, a
 mask of nodes and noise. In a context all arrays have the instances along their
 leading axis, except for what is in its entry `shared`, and for `messages` if
-there is an `edge_list`: these have edges there.
+there is an `edge_list`: these have edges there. Where there is a Cayley graph, a
+context consists of two, `graph` and `cayley`.
 """
 
 from typing import Any
@@ -22,7 +23,7 @@ class Subsets:
   """How a solver goes on with some of the instances (`solvers.Subsets`)."""
 
   def fits(self, args: Any, wanted: _Array, size: int) -> _Array:
-    context = args[1]
+    context = _of_graph(args[1])
     edge_list = context.get('edge_list')
     if edge_list is None:
       return jnp.array(True)
@@ -31,26 +32,40 @@ class Subsets:
 
   def take(self, args: Any, instances: _Array) -> Any:
     params, context, node_mask, noise = args
-    context = dict(context)
-    kept = {name: context.pop(name) for name in ('shared', 'edge_list')
-            if name in context}
-    if kept.get('edge_list') is not None:
-      batch_size, nb_nodes, _ = context['is_edge'].shape
-      kept['edge_list'], edges = edge_lists.take(
-          kept['edge_list'], instances, batch_size, nb_nodes)
-      kept['messages'] = _take(context.pop('messages'), edges)
-    return (params, dict(_take(context, instances), **kept),
+    return (params, _take_context(context, instances),
             *_take((node_mask, noise), instances))
 
 
 def without_overflow(args: Any, instances: _Array, batch_size: int) -> _Array:
   """The instances, with fillers for those at the end that do not fit."""
-  context = args[1]
+  context = _of_graph(args[1])
   if context.get('edge_list') is None:
     return instances
   return edge_lists.without_overflow(
       context['edge_list'], instances, batch_size,
       context['is_edge'].shape[-1])
+
+
+def _of_graph(context: Any) -> Any:
+  """The context of the input graph, also where there is a Cayley graph."""
+  return context.get('graph', context)
+
+
+def _take_context(context: Any, instances: _Array) -> Any:
+  if 'cayley' in context:
+    return dict(
+        graph=_take_context(context['graph'], instances),
+        cayley=_take_context(context['cayley'], instances),
+        node_mask=_take(context['node_mask'], instances))
+  context = dict(context)
+  kept = {name: context.pop(name) for name in ('shared', 'edge_list')
+          if name in context}
+  if isinstance(kept.get('edge_list'), edge_lists.EdgeList):
+    batch_size, nb_nodes, _ = context['is_edge'].shape
+    kept['edge_list'], edges = edge_lists.take(
+        kept['edge_list'], instances, batch_size, nb_nodes)
+    kept['messages'] = _take(context.pop('messages'), edges)
+  return dict(_take(context, instances), **kept)
 
 
 def _take(tree: chex.ArrayTree, indices: _Array) -> chex.ArrayTree:
