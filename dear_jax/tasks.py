@@ -113,12 +113,7 @@ class ClrsTask:
   def __init__(self, name: str):
     self._name = name
     self.spec = clrs.SPECS[name]
-    self._kwargs = {}
-    # Passing an option that the task's sampler lacks logs a warning; the
-    # tasks that take `p` are those with a graph among their inputs.
-    if 'adj' in self.spec:
-      scale = 0.5 if name in _SPARSE_TASKS else 1.0
-      self._kwargs['p'] = tuple(scale * p for p in EDGE_PROBABILITIES)
+    self._kwargs = clrs_options(name)
     # CLRS warns, once a process, that it samples on the fly; that is the point
     # here, and the first sampler built says it unheard.
     with progress.quiet_absl():
@@ -141,6 +136,16 @@ class ClrsTask:
     # The hints of a whole batch may take hundreds of megabytes; those of one
     # sample are dropped before the next one is made.
     return first_hint_step(sampler.next(1), with_lengths)
+
+
+def clrs_options(name: str) -> Dict[str, Any]:
+  """What CLRS' sampler of a task is given besides a size and a seed."""
+  # Passing an option that the task's sampler lacks logs a warning; the tasks
+  # that take `p` are those with a graph among their inputs.
+  if 'adj' not in clrs.SPECS[name]:
+    return {}
+  scale = 0.5 if name in _SPARSE_TASKS else 1.0
+  return {'p': tuple(scale * p for p in EDGE_PROBABILITIES)}
 
 
 def get_task(name: str) -> Any:
