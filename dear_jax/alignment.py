@@ -8,7 +8,7 @@ trajectory may be skipped. The last states always align. Both trajectories start
 from 0, and these first states, which align at no cost, are left out here.
 """
 
-from typing import Optional
+from typing import Any, Optional
 
 import chex
 import jax
@@ -45,15 +45,102 @@ def alignment_loss(states: _Array,
   distances = pairwise_distances(states, teacher_states, node_mask)
   instances = jnp.arange(distances.shape[0])
   last = distances[instances, steps - 1, teacher_steps - 1]
+  return last + _mean_cost(distances, *_what_to_align(
+      distances, steps, teacher_steps, key))
+
+
+def solve_alignment_loss(result: Any,
+                         teacher_states: _Array,
+                         teacher_steps: _Array,
+                         *,
+                         key: chex.PRNGKey,
+                         node_mask: Optional[_Array] = None) -> _Array:
+  """`alignment_loss` of a solve, with a gradient that is cheap to compute.
+
+  The iterates of a solve carry no gradient. The distance of a state `P(z)` does,
+  with respect to the parameters of `P`, if `P` is applied to `z` once more; but
+  doing so to all of them would cost as much as another solve. Hence one state
+  of every instance is drawn from those that are aligned, and only its distance
+  has a gradient: on average that of the mean distance. The last state, which is
+  the solution, has its own gradient. The value is exact.
+
+  Args:
+    result: A `processors.EquilibriumResult` with a trajectory.
+    teacher_states: [S, B, N, F].
+    teacher_steps: [B].
+    key: Source of the states that are aligned.
+    node_mask: [B, N], 0 at nodes that are padding.
+
+  Returns:
+    [B].
+  """
+  solution, nodes = result.solution, result.of_nodes
+  steps = solution.steps
+  teacher_states = lax.stop_gradient(teacher_states)
+  half_key, draw_key = jax.random.split(key)
+  states = lax.stop_gradient(nodes(solution.trajectory))
+  distances = fast_pairwise_distances(states, teacher_states, node_mask)
+  rows, columns = _what_to_align(distances, steps, teacher_steps, half_key)
+
+  def total(distances):
+    costs = _mean_cost(distances, rows, columns)
+    return jnp.sum(costs), costs
+
+  matching, mean = jax.grad(total, has_aux=True)(distances)
+
+  # `matching` is 1 / count where a row is aligned, and 0 elsewhere.
+  weights = jnp.sum(matching, axis=2)
+  row = jax.random.categorical(
+      draw_key, jnp.where(weights > 0, 0.0, -jnp.inf), axis=1)
+  row = jnp.where(jnp.any(weights > 0, axis=1), row, 0)
+  instances = jnp.arange(len(row))
+  column = jnp.argmax(matching[instances, row], axis=1)
+  origin = jax.tree_util.tree_map(lambda x: lax.stop_gradient(
+      x[row, instances]), solution.origins)
+  state = nodes(result.fun(origin, *result.args))
+  drawn = _distance(state, teacher_states[column, instances], node_mask)
+  drawn = jnp.where(jnp.any(weights > 0, axis=1), drawn, 0.0)
+  last = _distance(result.nodes, teacher_states[teacher_steps - 1, instances],
+                   node_mask)
+  return last + mean + (drawn - lax.stop_gradient(drawn))
+
+
+def _what_to_align(distances, steps, teacher_steps, key):
+  """The rows and columns that take part: [B, T] and [B, S]."""
   rows = jnp.arange(distances.shape[1]) < (steps - 1)[:, None]
   if key is not None:
     rows = _random_half(rows, key)
   columns = jnp.arange(distances.shape[2]) < (teacher_steps - 1)[:, None]
+  return rows, columns
+
+
+def _mean_cost(distances, rows, columns):
+  """The least mean distance, [B]; zero if there is nothing to align (to)."""
   count = jnp.sum(rows, axis=1)
-  # With nothing to align or nothing to align to, only the last ones count.
   possible = (count > 0) & jnp.any(columns, axis=1)
   cost = alignment_cost(distances, rows, columns)
-  return last + jnp.where(possible, cost / jnp.maximum(count, 1), 0.0)
+  return jnp.where(possible, cost / jnp.maximum(count, 1), 0.0)
+
+
+def _distance(states: _Array, others: _Array, node_mask: Optional[_Array]
+              ) -> _Array:
+  """[B], of states [B, N, F]."""
+  return pairwise_distances(states[None], others[None], node_mask)[:, 0, 0]
+
+
+def fast_pairwise_distances(states: _Array, others: _Array,
+                            node_mask: Optional[_Array] = None) -> _Array:
+  """`pairwise_distances` by matrix products, not to be differentiated."""
+  squares = lambda x: jnp.sum(jnp.square(x), axis=-1)
+  products = jnp.einsum('tbnf,sbnf->bnts', states, others,
+                        precision=lax.Precision.HIGHEST)
+  lengths = jnp.sqrt(jnp.maximum(
+      jnp.moveaxis(squares(states), 0, -1)[..., None]
+      + jnp.moveaxis(squares(others), 0, -1)[..., None, :] - 2 * products, 0))
+  if node_mask is None:
+    return jnp.mean(lengths, axis=1)
+  return jnp.einsum('bnts,bn->bts', lengths, node_mask) / jnp.maximum(
+      jnp.sum(node_mask, axis=-1), 1)[:, None, None]
 
 
 def pairwise_distances(states: _Array, others: _Array,

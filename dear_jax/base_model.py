@@ -15,6 +15,7 @@ from clrs._src import losses
 from clrs._src import processors as clrs_processors
 from dear_jax import averaging
 from dear_jax import batches
+from dear_jax import cayley
 from dear_jax import devices
 from dear_jax import edge_lists
 from dear_jax import nets
@@ -63,6 +64,7 @@ class ReasonerModel(clrs.models.BaselineModel):
     self._average = average
     self._takes_edge_lists = getattr(processor_factory, 'takes_edge_lists',
                                      False)
+    self._has_cayley_graph = getattr(processor_factory, 'cgp', False)
     self._devices = devices.Devices()
     self.metrics: Metrics = {}
     super().__init__(processor_factory=processor_factory, decode_hints=False,
@@ -129,6 +131,11 @@ class ReasonerModel(clrs.models.BaselineModel):
   def params(self, params):
     self._device_params = self._devices.replicate(params)
 
+  def restart(self, params) -> None:
+    """Begins anew from these parameters."""
+    self.params = params
+    self.opt_state = self.opt.init(self._device_params)
+
   @property
   def opt_state(self):
     return jax.device_get(self._device_opt_state)
@@ -136,6 +143,11 @@ class ReasonerModel(clrs.models.BaselineModel):
   @opt_state.setter
   def opt_state(self, opt_state):
     self._device_opt_state = self._devices.replicate(opt_state)
+
+  @property
+  def device_params(self):
+    """The parameters where they are, to be passed to a program."""
+    return self._device_params
 
   @contextlib.contextmanager
   def averaged(self):
@@ -212,10 +224,12 @@ class ReasonerModel(clrs.models.BaselineModel):
     size = batches.size_of(features.inputs)
     padded = self._padded_size(size, algorithm_index, training)
     edge_list = self._edge_list(features.inputs, algorithm_index, padded)
-    if edge_list is None:
-      return f'size {size}'
-    upto = 'size' if padded == size else 'sizes up to'
-    return f'{upto} {padded} with up to {len(edge_list.pairs):,} edges'
+    text = f'size {size}'
+    if edge_list is not None:
+      upto = 'size' if padded == size else 'sizes up to'
+      text = f'{upto} {padded} with up to {len(edge_list.pairs):,} edges'
+    _, slots = self._steps(features, training)
+    return text if slots is None else f'{text}, up to {len(slots)} steps'
 
   def _extra(self) -> Any:
     """What else `_loss` needs, as arguments of its programs."""
@@ -252,6 +266,9 @@ class ReasonerModel(clrs.models.BaselineModel):
     if (not training or not self._pad_to or size > self._pad_to
         or not nets.can_be_padded(self._spec[index])):
       return size
+    if self._has_cayley_graph and (
+        cayley.smallest_modulus(size) != cayley.smallest_modulus(self._pad_to)):
+      return size  # more nodes would have another Cayley graph
     return self._pad_to
 
   def _edge_list(self, inputs: Iterable[clrs.DataPoint], index: int,

@@ -5,7 +5,7 @@
 import dataclasses
 import math
 import os
-from typing import Optional, Tuple
+from typing import Optional, Tuple, Union
 
 from dear_jax import checkpoints
 from dear_jax import models
@@ -14,6 +14,8 @@ from dear_jax import samplers
 from dear_jax import solvers
 import numpy as np
 
+MODELS = ('dear', 'nar')
+NAR_KINDS = tuple(kind.removeprefix('dear_') for kind in processors.KINDS)
 _ENCODER_INITS = ('default', 'xavier_on_scalars')
 
 
@@ -23,7 +25,12 @@ class TrainConfig:
 
   Attributes:
     algorithms: Names of CLRS algorithms; several share one processor.
-    processor: A kind of `dear_jax.get_processor_factory`.
+    model: 'dear' solves for an equilibrium; 'nar' is the paper's baseline, which
+      takes as many steps as the algorithm did.
+    processor: A kind of `dear_jax.get_processor_factory`; the names of those of
+      a 'nar' have no 'dear_' in front.
+    test_steps: How many steps a 'nar' takes in validation and test: the 'true'
+      number, what it has 'learned', or always that many.
     batch_size: Samples in a training batch.
     hidden_size: Width of the node states.
     learning_rate: Of Adam.
@@ -63,6 +70,14 @@ class TrainConfig:
     jacobian_fraction: The share of a batch that the penalty is estimated on.
     noise_stddev: Noise on the processor's output, in training only.
     use_ln: Whether the processor ends in a layer norm.
+    norm: What that is: a 'layer' norm or 'granola'.
+    cgp: Whether every step is followed by one on a Cayley graph.
+    stochastic_depth: Whether to take a random number of further steps from the
+      equilibrium in training.
+    align_to: The folder of a trained run with `model='nar'`, whose states those
+      of the solve are to align with, or None.
+    align_weight: Weight of the distance to these states.
+    init_from: The folder of a run whose best parameters to start from, or None.
     nb_triplet_fts: Triplet features, for processors that have some.
     nb_heads: Heads, for processors that have some.
     average: Whether to validate and keep the average of the parameters over the
@@ -73,7 +88,9 @@ class TrainConfig:
     layout: 'dense', 'sparse' (messages on lists of edges) or 'auto'.
   """
   algorithms: Tuple[str, ...] = ('bfs',)
+  model: str = 'dear'
   processor: str = 'dear_pgn'
+  test_steps: Union[str, int] = 'true'
   batch_size: int = 32
   hidden_size: int = 128
   learning_rate: float = 3e-4
@@ -101,6 +118,12 @@ class TrainConfig:
   jacobian_fraction: float = 0.25
   noise_stddev: float = 0.0
   use_ln: bool = True
+  norm: str = 'layer'
+  cgp: bool = False
+  stochastic_depth: bool = False
+  align_to: Optional[str] = None
+  align_weight: float = 0.01
+  init_from: Optional[str] = None
   nb_triplet_fts: int = 8
   nb_heads: int = 1
   average: bool = True
@@ -122,7 +145,13 @@ class TrainConfig:
     if len(set(self.algorithms)) < len(self.algorithms):
       raise ValueError(f'algorithms must not repeat one, got '
                        f'{", ".join(self.algorithms)}.')
-    samplers.check_choice('processor', self.processor, processors.KINDS)
+    samplers.check_choice('model', self.model, MODELS)
+    if self.model == 'nar':
+      object.__setattr__(self, 'processor', self._without_prefix())
+      samplers.check_choice('processor', self.processor, NAR_KINDS)
+    else:
+      samplers.check_choice('processor', self.processor, processors.KINDS)
+    self._check_parts()
     samplers.check_choice('encoder_init', self.encoder_init, _ENCODER_INITS)
     samplers.check_choice('layout', self.layout, models.LAYOUTS)
     for name in ('batch_size', 'hidden_size', 'train_steps', 'val_samples',
@@ -135,7 +164,7 @@ class TrainConfig:
       samplers.check_size(algorithm, 'train_sizes', self.train_sizes)
     self._check_number('seed', 0, 2**31 - 1, whole=True)
     for name in ('learning_rate', 'grad_clip_max_norm', 'jacobian_weight',
-                 'noise_stddev', 'backward_bound'):
+                 'noise_stddev', 'backward_bound', 'align_weight'):
       self._check_number(name, 0)
     self._check_number('backward_decay', 0, 1)
     self._check_number('backward_max_iter', 1, whole=True)
@@ -163,10 +192,40 @@ class TrainConfig:
                 else f'from {low} to {high}')
       raise ValueError(f'{name} must be {kind} {limits}, got {value!r}.')
 
+  def _without_prefix(self) -> str:
+    return str(self.processor).removeprefix('dear_')
+
+  def _check_parts(self):
+    """Checks that the optional parts go together."""
+    models.check_test_steps(self.test_steps)
+    if self.cgp:
+      for algorithm in self.algorithms:
+        if not samplers.has_graph(algorithm):
+          raise ValueError(
+              f'cgp is for tasks with a graph, and {algorithm} has none: its '
+              'nodes are all connected already.')
+    if self.model == 'dear' and self.test_steps != 'true':
+      raise ValueError(f'test_steps={self.test_steps} needs model=nar: an '
+                       'equilibrium has no number of steps.')
+    if self.model == 'nar':
+      for name in ('stochastic_depth', 'align_to'):
+        if getattr(self, name):
+          raise ValueError(f'{name} needs model=dear.')
+
+  @property
+  def kind(self) -> str:
+    """The processor, as `get_processor_factory` calls it."""
+    return f'dear_{self._without_prefix()}'
+
+  @property
+  def needs_lengths(self) -> bool:
+    """Whether the number of steps of the algorithm has to be known."""
+    return self.model == 'nar' or self.align_to is not None
+
   def processor_factory(self):
     """The processor of this run, ready for a model."""
     return processors.get_processor_factory(
-        self.processor, use_ln=self.use_ln,
+        self.kind, norm=self.norm, cgp=self.cgp, use_ln=self.use_ln,
         nb_triplet_fts=self.nb_triplet_fts, nb_heads=self.nb_heads,
         solver=solvers.SolverConfig(method=self.solver, tol=self.tol,
                                     max_iter=self.max_iter),
@@ -187,6 +246,8 @@ PRESETS = {
                          eval_every=100, gradient='one_step',
                          jacobian_weight=1e-4),
     'default': TrainConfig(),
+    # The three remedies that the paper combines for its results with alignment.
+    'gas': TrainConfig(norm='granola', stochastic_depth=True),
     # 100 epochs of 1e5 samples, validated once an epoch.
     'paper': TrainConfig(train_samples=100_000, train_steps=312_500,
                          eval_every=3_125),

@@ -1,12 +1,13 @@
 # Copyright 2026 The dear_jax authors.
 # SPDX-License-Identifier: Apache-2.0
-"""DEARModel: a CLRS `BaselineModel` that solves instead of unrolling."""
+"""DEARModel, which solves, and NARModel, which unrolls."""
 
 import functools
-from typing import Any, Callable, List, Optional, Union
+from typing import Any, Callable, List, NamedTuple, Optional, Union
 
 import chex
 import clrs
+from dear_jax import alignment
 from dear_jax import base_model
 from dear_jax import implicit
 from dear_jax import nets
@@ -19,6 +20,11 @@ import numpy as np
 _Array = chex.Array
 
 LAYOUTS = base_model.LAYOUTS
+
+# How a NARModel may choose its number of steps when it predicts.
+TEST_STEPS = ('true', 'learned')
+
+_FEWEST_SLOTS = 4
 
 
 class DEARModel(base_model.ReasonerModel):
@@ -56,7 +62,10 @@ class DEARModel(base_model.ReasonerModel):
                restrict_pointers: Optional[bool] = None,
                layout: str = 'auto',
                pad_to: Optional[int] = None,
-               average: bool = False):
+               average: bool = False,
+               stochastic_depth: bool = False,
+               teacher: Optional['NARModel'] = None,
+               align_weight: float = 0.01):
     """Constructs the model; the arguments are those of `BaselineModel`.
 
     What concerns hints is accepted and has no effect.
@@ -99,6 +108,12 @@ class DEARModel(base_model.ReasonerModel):
         that several sizes share their programs; messages cost nothing more.
       average: Whether to keep the average of the parameters over training, to
         be used within `averaged()`.
+      stochastic_depth: Whether to take a random number of further steps from the
+        equilibrium in training, s of them with a probability of 0.5^s.
+      teacher: A trained model of the same algorithms and width. In training the
+        states of the solve are drawn to those of the teacher, which is told how
+        many steps the algorithm took.
+      align_weight: Weight of the distance to the teacher's states.
     """
     del encode_hints, decode_hints, hint_teacher_forcing, hint_repred_mode
     if use_lstm:
@@ -108,7 +123,8 @@ class DEARModel(base_model.ReasonerModel):
       raise ValueError('nb_msg_passing_steps must be 1 in an equilibrium '
                        f'model, got {nb_msg_passing_steps}.')
     for name, value in (('jacobian_weight', jacobian_weight),
-                        ('noise_stddev', noise_stddev)):
+                        ('noise_stddev', noise_stddev),
+                        ('align_weight', align_weight)):
       if value < 0:
         raise ValueError(f'{name} must not be negative, got {value}.')
     if not 0 < jacobian_fraction <= 1:
@@ -121,6 +137,9 @@ class DEARModel(base_model.ReasonerModel):
     self._jacobian_fraction = jacobian_fraction
     self._eval_iterations = eval_iterations
     self._noise_stddev = noise_stddev
+    self._stochastic_depth = stochastic_depth
+    self._teacher = teacher
+    self._align_weight = align_weight
     super().__init__(
         spec=spec, dummy_trajectory=dummy_trajectory,
         processor_factory=processor_factory, hidden_dim=hidden_dim,
@@ -136,7 +155,8 @@ class DEARModel(base_model.ReasonerModel):
         eval_iterations=self._eval_iterations,
         noise_stddev=self._noise_stddev,
         jacobian_fraction=self._jacobian_fraction,
-        split=self._devices.are_one, **kwargs)
+        split=self._devices.are_one,
+        stochastic_depth=self._stochastic_depth, **kwargs)
 
   def inspect(self, rng_key: _Array, feedback: clrs.Feedback,
               look: Callable[[processors.EquilibriumResult, _Array], Any],
@@ -167,22 +187,46 @@ class DEARModel(base_model.ReasonerModel):
     return jax.jit(run)(self._device_params, self._batch(
         feedback.features, feedback.outputs, index))
 
-  def _extra(self) -> _Array:
-    # An argument, so that any value of it has one program.
-    return np.float32(self._jacobian_weight)
+  def _steps(self, features: clrs.Features, training: bool):
+    if self._teacher is None or not training:
+      return None, None  # a solve has no use for them
+    return _true_steps(features), _slots(_true_steps(features))
+
+  def _extra(self) -> '_Extra':
+    return _Extra(
+        jacobian_weight=np.float32(self._jacobian_weight),
+        align_weight=np.float32(self._align_weight),
+        teacher_params=self._teacher and self._teacher.device_params)
 
   def _loss(self, params, backward_probe, rng_key, batch, extra, index):
     net_output = self.net_fn.apply(
         params, rng_key, [batch.inputs], repred=False, algorithm_index=index,
         with_penalty=self._jacobian_weight > 0, edge_list=batch.edge_list,
-        node_mask=batch.node_mask, backward_probe=backward_probe)
+        node_mask=batch.node_mask, backward_probe=backward_probe,
+        return_trajectory=self._teacher is not None)
     task_loss = base_model.task_loss(batch.outputs, net_output.output_preds,
                                      batch.node_mask)
     penalty = net_output.jacobian_penalty
-    loss = task_loss + extra * penalty
-    metrics = dict(loss=loss, task_loss=task_loss, jacobian_penalty=penalty,
+    loss = task_loss + extra.jacobian_weight * penalty
+    metrics = dict(task_loss=task_loss, jacobian_penalty=penalty,
                    **_solver_metrics(net_output.solution))
-    return loss, metrics
+    if self._teacher is not None:
+      distance = self._alignment_loss(net_output.equilibrium, batch, extra,
+                                      index, jax.random.fold_in(rng_key, 1))
+      loss += extra.align_weight * distance
+      metrics['alignment_loss'] = distance
+    return loss, dict(metrics, loss=loss)
+
+  def _alignment_loss(self, equilibrium, batch, extra, index, key) -> _Array:
+    """The mean distance of the states of the solve from the teacher's."""
+    teacher_key, key = jax.random.split(key)
+    taught = self._teacher.net_fn.apply(
+        extra.teacher_params, teacher_key, [batch.inputs], repred=True,
+        algorithm_index=index, steps=batch.steps, slots=batch.slots,
+        edge_list=batch.edge_list, node_mask=batch.node_mask, with_states=True)
+    return jnp.mean(alignment.solve_alignment_loss(
+        equilibrium, taught.states, batch.steps, key=key,
+        node_mask=batch.node_mask))
 
   def _compute_grad(self, params, rng_key, batch, extra, algorithm_index):
     batch_size = batch.inputs[0].data.shape[0]
@@ -211,6 +255,127 @@ class DEARModel(base_model.ReasonerModel):
       metrics['spectral_radius'] = net_output.spectral_radius
     return (self._postprocess(net_output.output_preds, algorithm_index),
             metrics, net_output.equilibrium.nodes)
+
+
+class _Extra(NamedTuple):
+  """Arguments, so that any value of them has one program."""
+  jacobian_weight: _Array
+  align_weight: _Array
+  teacher_params: Any
+
+
+class NARModel(base_model.ReasonerModel):
+  """The paper's baseline: the same net, its step repeated, without hints.
+
+  In training it takes as many steps as the algorithm did, which it reads from
+  `features.lengths`: those of CLRS, or of `make_sampler(with_lengths=True)`.
+  Everything else is as in `DEARModel`, down to the names of the parameters.
+  """
+
+  def __init__(self,
+               spec: Union[clrs.Spec, List[clrs.Spec]],
+               dummy_trajectory: Union[List[clrs.Feedback], clrs.Feedback],
+               processor_factory: processors.ProcessorFactory,
+               hidden_dim: int = 32,
+               *,
+               test_steps: Union[str, int] = 'true',
+               restrict_pointers: Optional[bool] = None,
+               layout: str = 'auto',
+               pad_to: Optional[int] = None,
+               average: bool = False,
+               **kwargs):
+    """Constructs the model.
+
+    Args:
+      spec: As in CLRS.
+      dummy_trajectory: As in CLRS.
+      processor_factory: From `dear_jax.get_processor_factory`, the kinds of
+        which are named after the equilibria that they can also find.
+      hidden_dim: As in CLRS.
+      test_steps: How many steps to take in `predict` and `evaluate`: the 'true'
+        number, what a network has 'learned' to be the number, or always that
+        many.
+      restrict_pointers: As in `DEARModel`, like the three that follow.
+      layout: As there.
+      pad_to: As there.
+      average: As there.
+      **kwargs: Of `BaselineModel`, except for hints.
+    """
+    check_test_steps(test_steps)
+    self._test_steps = test_steps
+    super().__init__(
+        spec=spec, dummy_trajectory=dummy_trajectory,
+        processor_factory=processor_factory, hidden_dim=hidden_dim,
+        restrict_pointers=restrict_pointers, layout=layout, pad_to=pad_to,
+        average=average, **kwargs)
+
+  def _make_net(self, **kwargs):
+    return nets.TerminatingNet(
+        learns_to_stop=self._test_steps == 'learned', **kwargs)
+
+  def _steps(self, features: clrs.Features, training: bool):
+    steps = _true_steps(features)
+    if training:
+      return steps, _slots(steps)
+    if self._test_steps == 'learned':
+      return None, None
+    if self._test_steps != 'true':
+      steps = np.full_like(steps, self._test_steps)
+    return steps, None
+
+  def _loss(self, params, rng_key, batch, extra, index):
+    del extra
+    net_output = self.net_fn.apply(
+        params, rng_key, [batch.inputs], repred=False, algorithm_index=index,
+        steps=batch.steps, slots=batch.slots, edge_list=batch.edge_list,
+        node_mask=batch.node_mask)
+    task_loss = base_model.task_loss(batch.outputs, net_output.output_preds,
+                                     batch.node_mask)
+    loss = task_loss + net_output.termination_loss
+    metrics = dict(loss=loss, task_loss=task_loss,
+                   **_step_metrics(net_output.steps))
+    if self._test_steps == 'learned':
+      metrics['termination_loss'] = net_output.termination_loss
+    return loss, metrics
+
+  def _evaluate(self, params, rng_key, batch, algorithm_index,
+                with_spectral_radius=False):
+    del with_spectral_radius  # of no meaning where nothing has to rest
+    net_output = self.net_fn.apply(
+        params, rng_key, [batch.inputs], repred=True,
+        algorithm_index=algorithm_index, steps=batch.steps,
+        edge_list=batch.edge_list)
+    metrics = dict(
+        task_loss=base_model.task_loss(batch.outputs, net_output.output_preds),
+        **_step_metrics(net_output.steps))
+    return (self._postprocess(net_output.output_preds, algorithm_index),
+            metrics, net_output.hidden)
+
+
+def check_test_steps(test_steps: Union[str, int]) -> None:
+  """Raises a ValueError unless this says how many steps to take."""
+  if test_steps in TEST_STEPS:
+    return
+  if isinstance(test_steps, bool) or not isinstance(test_steps, int) or (
+      test_steps < 1):
+    raise ValueError(f'test_steps must be {", ".join(TEST_STEPS)} or a whole '
+                     f'number of at least 1, got {test_steps!r}.')
+
+
+def _true_steps(features: clrs.Features) -> np.ndarray:
+  """[B], the steps of the algorithm; the first hint is where it starts."""
+  return np.maximum(np.asarray(features.lengths) - 1, 1).astype(np.int32)
+
+
+def _slots(steps: np.ndarray) -> np.ndarray:
+  """As many numbers as there may be steps; few lengths, as each is compiled."""
+  most = max(_FEWEST_SLOTS, int(steps.max()))
+  return np.arange(1 << (most - 1).bit_length(), dtype=np.int32)
+
+
+def _step_metrics(steps: _Array) -> base_model.Metrics:
+  return dict(steps_mean=jnp.mean(steps.astype(jnp.float32)),
+              steps_max=jnp.max(steps))
 
 
 def _solver_metrics(solution: solvers.Solution) -> base_model.Metrics:

@@ -78,6 +78,7 @@ class EquilibriumResult(NamedTuple):
   edges: Optional[_Array]  # [B, N, N, F]
   fun: Callable[..., _State]  # fun(state, *args) -> state
   args: Tuple[Any, ...]
+  of_nodes: Callable[[_State], _Array]  # gets their part out of any state
 
   def jacobian_penalty(self, key: chex.PRNGKey, fraction: float = 1.0
                        ) -> _Array:
@@ -226,7 +227,7 @@ class Equilibrium(clrs_processors.Processor):
     return EquilibriumResult(
         solution=solution, nodes=problem.nodes(solution.value),
         edges=problem.edges(solution.value), fun=problem.fun,
-        args=problem.args)
+        args=problem.args, of_nodes=problem.nodes)
 
   def problem(self, node_fts: _Array, edge_fts: steps.EdgeFeatures,
               graph_fts: _Array, adj_mat: _Array, hidden: _Array, *,
@@ -352,6 +353,7 @@ def get_processor_factory(
                        gradient=gradient, decay=backward_decay,
                        bound=backward_bound, connectivity=connectivity)
 
+  factory.cgp = cgp
   factory.takes_edge_lists = name == 'pgn' and not fully_connected
   return factory
 

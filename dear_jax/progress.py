@@ -125,7 +125,12 @@ class Progress:
 
 
 def solver_summary(metrics: Metrics, short: bool = False) -> str:
-  """How the solves fared, in one line."""
+  """How the solves fared, in one line; or how many steps were taken."""
+  if 'solver_steps_mean' not in metrics:
+    text = f'steps {metrics["steps_mean"]:.1f} (max {metrics["steps_max"]:.0f})'
+    if 'gradient_norm' in metrics and not short:
+      text += f'  gradient {metrics["gradient_norm"]:.2f}'
+    return text
   mean, most = metrics['solver_steps_mean'], metrics['solver_steps_max']
   converged = metrics['converged']
   backward = metrics.get('backward_steps_mean')  # 0 if there is no such solve

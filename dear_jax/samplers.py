@@ -37,6 +37,11 @@ _PRED_AS_INPUT = frozenset({
 })
 
 
+def has_graph(task: str) -> bool:
+  """Whether a task comes with a graph; the nodes of others are an array."""
+  return 'adj' in tasks.spec_of(task)
+
+
 def check_choice(what: str, name: Any, known: Iterable[str]) -> None:
   """Raises a one-sentence ValueError unless `name` is one of `known`."""
   known = tuple(known)

@@ -153,6 +153,11 @@ def get_task(name: str) -> Any:
   return TASKS.get(name) or ClrsTask(name)
 
 
+def spec_of(name: str) -> clrs.Spec:
+  """The spec of a task."""
+  return TASKS[name].spec if name in TASKS else clrs.SPECS[name]
+
+
 def min_size(name: str) -> int:
   """The smallest size of which a task has samples."""
   return TASKS.get(name, ClrsTask).min_size

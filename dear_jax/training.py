@@ -24,11 +24,11 @@ from typing import (Any, Callable, Dict, Iterable, Iterator, List, Mapping,
                     Optional, Sequence)
 
 import clrs
+from dear_jax import builders
 from dear_jax import checkpoints
 from dear_jax import configs
 from dear_jax import data_cache
 from dear_jax import host_memory
-from dear_jax import models
 from dear_jax import prefetch
 from dear_jax import progress
 from dear_jax import splits
@@ -148,7 +148,8 @@ class _Trainer:
     self._saved = saved
     self._signals = signals
     self._started = time.monotonic()
-    data = [splits.from_config(config, algorithm)
+    data = [splits.from_config(config, algorithm,
+                               with_lengths=config.needs_lengths)
             for algorithm in config.algorithms]
     self._train_samplers = [split.train for split in data]
     self._val_set = [list(split.val) for split in data]
@@ -157,19 +158,14 @@ class _Trainer:
     self._train_key = jax.random.fold_in(root, 0)
     self._eval_key = jax.random.fold_in(root, 1)
     examples = [batches[0] for batches in self._val_set]
-    self._model = models.DEARModel(
-        [sampler.spec for sampler in self._train_samplers], examples,
-        processor_factory=config.processor_factory(),
-        hidden_dim=config.hidden_size, encoder_init=config.encoder_init,
-        learning_rate=config.learning_rate,
-        grad_clip_max_norm=config.grad_clip_max_norm,
-        dropout_prob=config.dropout_prob,
-        freeze_processor=config.freeze_processor,
-        jacobian_weight=config.jacobian_weight,
-        jacobian_fraction=config.jacobian_fraction,
-        noise_stddev=config.noise_stddev, layout=config.layout,
-        pad_to=config.train_sizes[1], average=config.average)
+    specs = [sampler.spec for sampler in self._train_samplers]
+    self._model = builders.build_model(
+        config, specs, examples,
+        builders.load_teacher(config, specs, examples))
     self._model.init([example.features for example in examples], config.seed)
+    if config.init_from and saved.latest_step is None:
+      self._model.restart(
+          builders.initial_params(config, self._model.params))
     self._best = checkpoints.Best(params=self._model.params)
     self._seconds_before = 0.0
     self._announced = set()
@@ -267,6 +263,8 @@ class _Trainer:
 
   def _watch_convergence(self, metrics: List[Dict[str, float]]) -> None:
     for name, window in list(self._converged.items()):
+      if name not in metrics[0]:
+        continue  # nothing is solved
       window.append(np.mean([values[name] for values in metrics]))
       if len(window) == _CONVERGED_WINDOW and max(window) < _LOW_CONVERGED:
         steps = _CONVERGED_WINDOW * self._config.log_every
@@ -356,8 +354,9 @@ class _Trainer:
         'test_size': config.test_size,
         'best_step': self._best.step,
         'val_loss': self._best.loss,
-        'test_solver_steps_mean': test_mean['solver_steps_mean'],
-        'test_converged': test_mean['converged'],
+        **{f'test_{name}': test_mean[name]
+           for name in ('solver_steps_mean', 'converged', 'steps_mean')
+           if name in test_mean},
         'steps': config.train_steps,
         'seconds': round(self._seconds(), 1),
         'workdir': self._workdir,

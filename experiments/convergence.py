@@ -183,7 +183,7 @@ def draw(found, spectra, tol, backward_tol, title, path):
 
 def main(argv):
   folder = argv[1]
-  run = trained.Run(folder)
+  run = trained.Run(folder, only_dear=True)
   # pylint: disable=g-import-not-at-top
   from dear_jax import solvers
   import numpy as np

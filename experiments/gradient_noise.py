@@ -71,7 +71,7 @@ def main(argv):
   except ValueError:
     cli.fail('--decays must be numbers, separated by commas, got '
              f'{_DECAYS.value!r}.')
-  run = trained.Run(argv[1])
+  run = trained.Run(argv[1], only_dear=True)
   import numpy as np  # pylint: disable=g-import-not-at-top
   sampler = run.sampler(_SIZE.value, run.config.batch_size, split='train')
   # None that the run has seen, unless its training set was finite.

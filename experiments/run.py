@@ -45,8 +45,15 @@ SETTINGS = (
     ('algorithm', 'string', 'bfs',
      'task to train on, or several, separated by commas: any algorithm of '
      'clrs, search, strongly_connected_components_local'),
+    ('model', 'string', 'dear',
+     'dear solves for an equilibrium; nar, the baseline, takes as many steps as '
+     'the algorithm'),
     ('processor', 'string', 'dear_pgn',
-     'dear_pgn, dear_triplet_mpnn, or dear_<kind> for any processor of clrs'),
+     'dear_pgn, dear_triplet_mpnn, or dear_<kind> for any processor of clrs; '
+     'with --model=nar the same without dear_'),
+    ('test_steps', 'string', 'true',
+     'steps of a nar in validation and test: the true number, the one that it '
+     'has learned, or a number such as 64'),
     ('batch_size', 'integer', '32', 'samples in a training batch'),
     ('hidden_size', 'integer', '128', 'width of the node states'),
     ('learning_rate', 'float', '0.0003', 'learning rate of Adam'),
@@ -89,6 +96,19 @@ SETTINGS = (
     ('noise_stddev', 'float', '0.0',
      "noise on the processor's output in training; the paper's code has 0.001"),
     ('use_ln', 'boolean', 'True', 'layer norm at the end of the processor'),
+    ('norm', 'string', 'layer',
+     'norm at the end of the processor: layer or granola'),
+    ('cgp', 'boolean', 'False',
+     'Cayley graph propagation: every step is followed by one on a Cayley '
+     'graph; for tasks with a graph'),
+    ('stochastic_depth', 'boolean', 'False',
+     'a random number of further steps from the equilibrium, in training'),
+    ('align_to', 'string', 'None',
+     'folder of a trained --model=nar run, whose states those of the solve '
+     'are to align with'),
+    ('align_weight', 'float', '0.01', 'weight of the alignment'),
+    ('init_from', 'string', 'None',
+     'folder of a run whose best parameters to start from, dear or nar'),
     ('nb_triplet_fts', 'integer', '8', 'triplet features, if any'),
     ('nb_heads', 'integer', '1', 'attention heads, if any'),
     ('average', 'boolean', 'True',
@@ -111,8 +131,9 @@ flags.DEFINE_alias('processor_type', 'processor')
 _PRESET = flags.DEFINE_string(
     'preset', None,
     'where the settings not given come from: quick (1,000 steps at size 16 '
-    "with the one-step gradient), default (clrs' 10,000 steps) or paper (100 "
-    'epochs of 100,000 samples)')
+    "with the one-step gradient), default (clrs' 10,000 steps), paper (100 "
+    'epochs of 100,000 samples) or gas (default, with granola, stochastic '
+    'depth, and alignment with the run in --align_to)')
 _WORKDIR = flags.DEFINE_string(
     'workdir', None,
     'folder of this run (default: a new one in runs/)')
@@ -155,6 +176,11 @@ def make_config(configs):
         name.strip() for name in given.pop('algorithm').split(','))
   if 'train_lengths' in given:
     given['train_sizes'] = read_lengths(given.pop('train_lengths'))
+  if given.get('test_steps', '').isdigit():
+    given['test_steps'] = int(given['test_steps'])
+  if _PRESET.value == 'gas' and 'align_to' not in given:
+    raise ValueError('preset=gas needs --align_to, the folder of a trained '
+                     '--model=nar run.')
   return dataclasses.replace(base, **given)
 
 

@@ -10,7 +10,7 @@ import cli
 class Run:
   """The settings and the best parameters of a run on one algorithm."""
 
-  def __init__(self, folder):
+  def __init__(self, folder, only_dear=False):
     # pylint: disable=g-import-not-at-top
     with cli.silence():
       from dear_jax import checkpoints
@@ -25,6 +25,9 @@ class Run:
     if len(self.config.algorithms) > 1:
       cli.fail(f'{folder} was trained on {len(self.config.algorithms)} '
                'algorithms; this needs a run with one.')
+    if only_dear and self.config.model != 'dear':
+      cli.fail(f'{folder} has model={self.config.model}; this needs a run with '
+               'model=dear, which has an equilibrium.')
     self.algorithm, = self.config.algorithms
 
   def sampler(self, size, batch_size, split='test'):
@@ -37,25 +40,18 @@ class Run:
     except ValueError as e:
       cli.fail(str(e))
 
-  def model(self, sampler, *, layout=None, jacobian_weight=None, **changes):
+  def model(self, sampler, **changes):
     """The model with its trained parameters.
 
     Args:
       sampler: Of the samples that it is for.
-      layout: In place of the run's own.
-      jacobian_weight: In place of the run's own.
-      **changes: Other settings of the processor or its solvers.
+      **changes: Settings, in place of those of the run.
 
     Returns:
-      A `DEARModel`.
+      A `DEARModel` or a `NARModel`.
     """
-    import dear_jax  # pylint: disable=g-import-not-at-top
+    from dear_jax import builders  # pylint: disable=g-import-not-at-top
     config = dataclasses.replace(self.config, **changes)
-    if jacobian_weight is None:
-      jacobian_weight = config.jacobian_weight
-    model = dear_jax.DEARModel(
-        sampler.spec, sampler.batch(0), config.processor_factory(),
-        hidden_dim=config.hidden_size, encoder_init=config.encoder_init,
-        jacobian_weight=jacobian_weight, layout=layout or config.layout)
+    model = builders.build_model(config, [sampler.spec], [sampler.batch(0)])
     model.params = self.params
     return model

@@ -1,0 +1,132 @@
+# Copyright 2026 The dear_jax authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Models from the settings of a run, and from the folders of others."""
+
+import os
+from typing import Any, Optional, Sequence
+
+import clrs
+from dear_jax import base_model
+from dear_jax import checkpoints
+from dear_jax import configs
+from dear_jax import models
+import numpy as np
+
+# The network that decides when to stop: not every model has one.
+_OPTIONAL = '_stop'
+
+
+def build_model(config: configs.TrainConfig, specs: Sequence[clrs.Spec],
+                examples: Sequence[clrs.Feedback],
+                teacher: Optional[models.NARModel] = None
+                ) -> base_model.ReasonerModel:
+  """The model of a run, without parameters.
+
+  Args:
+    config: The settings.
+    specs: One an algorithm.
+    examples: A batch of every algorithm.
+    teacher: From `load_teacher`, if there is one.
+
+  Returns:
+    A `DEARModel` or a `NARModel`.
+  """
+  common = dict(
+      spec=list(specs), dummy_trajectory=list(examples),
+      processor_factory=config.processor_factory(),
+      hidden_dim=config.hidden_size, encoder_init=config.encoder_init,
+      learning_rate=config.learning_rate,
+      grad_clip_max_norm=config.grad_clip_max_norm,
+      dropout_prob=config.dropout_prob,
+      freeze_processor=config.freeze_processor, layout=config.layout,
+      pad_to=config.train_sizes[1], average=config.average)
+  if config.model == 'nar':
+    return models.NARModel(test_steps=config.test_steps, **common)
+  return models.DEARModel(
+      jacobian_weight=config.jacobian_weight,
+      jacobian_fraction=config.jacobian_fraction,
+      noise_stddev=config.noise_stddev,
+      stochastic_depth=config.stochastic_depth, teacher=teacher,
+      align_weight=config.align_weight, **common)
+
+
+def load_teacher(config: configs.TrainConfig, specs: Sequence[clrs.Spec],
+                 examples: Sequence[clrs.Feedback]
+                 ) -> Optional[models.NARModel]:
+  """The trained model in the folder `config.align_to`, if there is one.
+
+  Args:
+    config: The settings of the run that is taught.
+    specs: One an algorithm.
+    examples: A batch of every algorithm.
+
+  Returns:
+    The teacher with its parameters.
+
+  Raises:
+    checkpoints.RunError: if the folder holds no teacher for this run.
+  """
+  if config.align_to is None:
+    return None
+  theirs = _load_matching('align_to', config.align_to, config)
+  if theirs.model != 'nar':
+    raise checkpoints.RunError(
+        f'align_to={config.align_to} needs a run with model=nar, but that one '
+        f'has model={theirs.model}.')
+  teacher = build_model(theirs, specs, examples)
+  teacher.params = checkpoints.load_best(config.align_to)
+  return teacher
+
+
+def initial_params(config: configs.TrainConfig, params: Any) -> Any:
+  """The parameters to start from: fresh ones, or those of another run.
+
+  Args:
+    config: The settings; `init_from` is the folder of the other run.
+    params: Fresh parameters. What the other run does not have to have, such as
+      a network that decides when to stop, is taken from here.
+
+  Returns:
+    The parameters.
+
+  Raises:
+    checkpoints.RunError: if the folder holds no parameters for this run.
+  """
+  if config.init_from is None:
+    return params
+  _load_matching('init_from', config.init_from, config)
+  theirs = checkpoints.load_best(config.init_from)
+  result = {}
+  for module, values in params.items():
+    result[module] = theirs.get(module, values)
+    fits = module in theirs and {
+        k: np.shape(v) for k, v in theirs[module].items()} == {
+            k: np.shape(v) for k, v in values.items()}
+    if not fits and (module in theirs or _OPTIONAL not in module):
+      raise checkpoints.RunError(
+          f'init_from={config.init_from} has no parameters that fit {module}: '
+          'the two runs must not differ in norm, cgp, use_ln or the like.')
+  for module in theirs:
+    if module not in params and _OPTIONAL not in module:
+      raise checkpoints.RunError(
+          f'init_from={config.init_from} has parameters of {module}, for which '
+          'this run has no use: the two must not differ in norm, cgp, use_ln '
+          'or the like.')
+  return result
+
+
+def _load_matching(name: str, folder: str, config: configs.TrainConfig
+                   ) -> configs.TrainConfig:
+  """The settings of another run, if its states mean what ours do."""
+  if not os.path.isdir(folder):
+    raise checkpoints.RunError(f'{name}={folder} is not a folder.')
+  theirs = configs.load_config(folder)
+  for setting, ours, other in (
+      ('algorithm', ','.join(config.algorithms), ','.join(theirs.algorithms)),
+      ('processor', config.kind, theirs.kind),
+      ('hidden_size', config.hidden_size, theirs.hidden_size)):
+    if ours != other:
+      raise checkpoints.RunError(
+          f'{name}={folder} was trained with {setting}={other}, but this run '
+          f'has {setting}={ours}.')
+  return theirs
