@@ -68,6 +68,7 @@ class CodingNet(clrs_nets.Net):
         hint_teacher_forcing=0.0, nb_dims=nb_dims, name=name)
     self._restrict_pointers = restrict_pointers
 
+  @hk.name_like('__call__')  # so that parameters have the names of CLRS
   def build(self) -> None:
     """Makes the encoders, the decoders and the processor."""
     self.encoders, self.decoders = self._construct_encoders_decoders()

@@ -4,8 +4,10 @@
 
 import functools
 import itertools
+from typing import Callable, NamedTuple, Tuple
 
 from dear_jax import alignment
+from dear_jax import solvers
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -154,3 +156,82 @@ def test_the_last_states_are_aligned_whatever_is_drawn():
     loss = alignment.alignment_loss(states, steps, teacher, teacher_steps,
                                     key=jax.random.PRNGKey(seed))
     assert (np.asarray(loss) >= np.array(last) - 1e-5).all()
+
+
+class _Solve(NamedTuple):
+  """What `solve_alignment_loss` reads of a solved batch."""
+  solution: solvers.Solution
+  nodes: jax.Array
+  fun: Callable[..., jax.Array]
+  args: Tuple[jax.Array, ...]
+  of_nodes: Callable[[jax.Array], jax.Array]
+
+
+def _solve(weight):
+  """States whose values `P(z) = weight z + 1` depend on a parameter."""
+  rng = np.random.RandomState(0)
+  origins = jnp.asarray(rng.randn(6, 3, 4, 2), jnp.float32)
+  fun = lambda z, w: w * z + 1
+  trajectory = fun(origins, jax.lax.stop_gradient(weight))
+  steps = np.array([6, 4, 1])
+  nodes = fun(origins[steps - 1, np.arange(3)], weight)
+  solution = solvers.Solution(
+      value=nodes, steps=steps, residual=None, converged=None,
+      evaluations=None, trajectory=trajectory, origins=origins)
+  teacher = jnp.asarray(rng.randn(5, 3, 4, 2), jnp.float32)
+  return _Solve(solution, nodes, fun, (weight,), lambda x: x), teacher
+
+
+def test_loss_of_a_solve_is_that_of_its_states():
+  result, teacher = _solve(jnp.array(0.5))
+  teacher_steps = np.array([5, 3, 4])
+  for seed in range(3):
+    key = jax.random.PRNGKey(seed)
+    half_key, _ = jax.random.split(key)
+    expected = alignment.alignment_loss(
+        result.solution.trajectory, result.solution.steps, teacher,
+        teacher_steps, key=half_key)
+    loss = alignment.solve_alignment_loss(result, teacher, teacher_steps,
+                                          key=key)
+    np.testing.assert_allclose(loss, expected, rtol=1e-4)
+
+
+def test_gradient_of_a_solve_is_right_on_average():
+  teacher_steps = np.array([5, 3, 4])
+
+  def exact(weight, key):
+    """Every state is made by one application that has a gradient."""
+    result, teacher = _solve(weight)
+    states = result.fun(result.solution.origins, weight)
+    half_key, _ = jax.random.split(key)
+    return jnp.sum(alignment.alignment_loss(
+        states, result.solution.steps, teacher, teacher_steps, key=half_key))
+
+  def cheap(weight, key):
+    result, teacher = _solve(weight)
+    return jnp.sum(alignment.solve_alignment_loss(result, teacher,
+                                                  teacher_steps, key=key))
+
+  keys = jax.random.split(jax.random.PRNGKey(0), 4000)
+  mean = lambda fun: np.asarray(jax.jit(jax.vmap(
+      jax.grad(fun), in_axes=(None, 0)))(0.5, keys)).mean()
+  assert mean(cheap) == pytest.approx(mean(exact), abs=0.05)
+  # Without the gradient of the states in between it would be another one.
+  def last_only(weight, key):
+    del key
+    result, teacher = _solve(weight)
+    return jnp.sum(alignment.pairwise_distances(
+        result.nodes[None], teacher[teacher_steps - 1, np.arange(3)][None]))
+  assert abs(mean(last_only) - mean(exact)) > 0.2
+
+
+def test_fast_distances():
+  rng = np.random.RandomState(0)
+  states = rng.randn(3, 2, 4, 5).astype(np.float32)
+  others = np.concatenate([states[:1], rng.randn(2, 2, 4, 5)]).astype(
+      np.float32)
+  mask = np.array([[1, 1, 1, 0], [1, 1, 0, 0]], np.float32)
+  for node_mask in (None, mask):
+    np.testing.assert_allclose(
+        alignment.fast_pairwise_distances(states, others, node_mask),
+        alignment.pairwise_distances(states, others, node_mask), atol=2e-3)
