@@ -150,6 +150,10 @@ class DEARModel(base_model.ReasonerModel):
         restrict_pointers=restrict_pointers, layout=layout, pad_to=pad_to,
         average=average)
 
+  @property
+  def teacher(self) -> Optional['NARModel']:
+    return self._teacher
+
   def _make_net(self, **kwargs):
     return nets.EquilibriumNet(
         eval_iterations=self._eval_iterations,

@@ -30,28 +30,39 @@ class Run:
                'model=dear, which has an equilibrium.')
     self.algorithm, = self.config.algorithms
 
-  def sampler(self, size, batch_size, split='test'):
+  def sampler(self, size, batch_size, split='test', with_lengths=False):
     """Samples that training did not see, unless asked for those."""
     import dear_jax  # pylint: disable=g-import-not-at-top
     try:
       return dear_jax.make_sampler(self.algorithm, size=size,
                                    batch_size=batch_size,
-                                   seed=self.config.seed, split=split)
+                                   seed=self.config.seed, split=split,
+                                   with_lengths=with_lengths)
     except ValueError as e:
       cli.fail(str(e))
 
-  def model(self, sampler, **changes):
+  def model(self, sampler, with_teacher=False, **changes):
     """The model with its trained parameters.
 
     Args:
       sampler: Of the samples that it is for.
+      with_teacher: Whether it is to go on with its teacher, if it had one.
       **changes: Settings, in place of those of the run.
 
     Returns:
       A `DEARModel` or a `NARModel`.
     """
-    from dear_jax import builders  # pylint: disable=g-import-not-at-top
+    # pylint: disable=g-import-not-at-top
+    from dear_jax import builders
+    from dear_jax import checkpoints
     config = dataclasses.replace(self.config, **changes)
-    model = builders.build_model(config, [sampler.spec], [sampler.batch(0)])
+    specs, examples = [sampler.spec], [sampler.batch(0)]
+    teacher = None
+    if with_teacher:
+      try:
+        teacher = builders.load_teacher(config, specs, examples)
+      except checkpoints.RunError as e:
+        cli.fail(str(e))
+    model = builders.build_model(config, specs, examples, teacher)
     model.params = self.params
     return model

@@ -111,7 +111,7 @@ def test_alignment_trains_and_its_teacher_does_not(nar):
   assert not any(x for module, x in differs.items() if '_dec_' in module)
   model.feedback(key, batch)
   jax.tree_util.tree_map(np.testing.assert_array_equal,
-                         model._teacher.params, teacher)  # pylint:disable=protected-access
+                         model.teacher.params, teacher)
 
 
 def test_resuming_does_not_need_where_it_started_from(dear, nar, tmp_path):
