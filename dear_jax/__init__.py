@@ -4,6 +4,7 @@
 
 from dear_jax.implicit import fixed_point
 from dear_jax.models import DEARModel
+from dear_jax.models import NARModel
 from dear_jax.processors import get_processor_factory
 from dear_jax.processors import register
 from dear_jax.processors import unregister
@@ -27,6 +28,7 @@ __all__ = (
     'jacobian_penalty',
     'make_sampler',
     'make_splits',
+    'NARModel',
     'register',
     'Solution',
     'solve',
