@@ -50,6 +50,18 @@ def build_model(config: configs.TrainConfig, specs: Sequence[clrs.Spec],
       align_weight=config.align_weight, **common)
 
 
+def check_other_runs(config: configs.TrainConfig, resume: bool) -> None:
+  """Raises a RunError if a run cannot build on the folders that it names."""
+  if config.align_to is not None:
+    theirs = _load_matching('align_to', config.align_to, config)
+    if theirs.model != 'nar':
+      raise checkpoints.RunError(
+          f'align_to={config.align_to} needs a run with model=nar, but that one '
+          f'has model={theirs.model}.')
+  if config.init_from is not None and not resume:
+    _load_matching('init_from', config.init_from, config)
+
+
 def load_teacher(config: configs.TrainConfig, specs: Sequence[clrs.Spec],
                  examples: Sequence[clrs.Feedback]
                  ) -> Optional[models.NARModel]:
@@ -68,11 +80,8 @@ def load_teacher(config: configs.TrainConfig, specs: Sequence[clrs.Spec],
   """
   if config.align_to is None:
     return None
-  theirs = _load_matching('align_to', config.align_to, config)
-  if theirs.model != 'nar':
-    raise checkpoints.RunError(
-        f'align_to={config.align_to} needs a run with model=nar, but that one '
-        f'has model={theirs.model}.')
+  check_other_runs(config, resume=True)
+  theirs = configs.load_config(config.align_to)
   teacher = build_model(theirs, specs, examples)
   teacher.params = checkpoints.load_best(config.align_to)
   return teacher
@@ -94,7 +103,6 @@ def initial_params(config: configs.TrainConfig, params: Any) -> Any:
   """
   if config.init_from is None:
     return params
-  _load_matching('init_from', config.init_from, config)
   theirs = checkpoints.load_best(config.init_from)
   result = {}
   for module, values in params.items():

@@ -115,8 +115,9 @@ def train(config: TrainConfig,
 
   Raises:
     checkpoints.RunError: if the folder holds a run and `resume` is false, if
-      it holds none and `resume` is true, or if the settings differ; or if
-      the data cache cannot be used.
+      it holds none and `resume` is true, or if the settings differ; if a run
+      that this one builds on does not fit; or if the data cache cannot be
+      used.
     FloatingPointError: if the loss is not finite.
   """
   if config.data_cache:
@@ -124,6 +125,7 @@ def train(config: TrainConfig,
       data_cache.check_folder(config.data_cache)
     except ValueError as e:
       raise checkpoints.RunError(str(e)) from e
+  builders.check_other_runs(config, resume)
   notice = checkpoints.check_folder(
       workdir, dataclasses.asdict(config), versions=_versions(),
       resume=resume, may_change=_RESUMABLE)

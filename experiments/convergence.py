@@ -188,6 +188,9 @@ def main(argv):
   from dear_jax import solvers
   import numpy as np
   config = run.config
+  if config.cgp:
+    cli.fail(f'{folder} was trained with --cgp; this looks at states of nodes '
+             'only, and not at virtual nodes.')
   tol = _TOL.value or config.tol
   decay = config.backward_decay if _DECAY.value is None else _DECAY.value
   backward = config.backward_solver()

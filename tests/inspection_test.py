@@ -68,6 +68,38 @@ def test_agreement_of_gradients(folder):
   assert -1 <= float(rows['implicit, exact'][2]) <= 1
 
 
+@pytest.fixture(name='aligned', scope='module')
+def _aligned(tmp_path_factory):
+  """A run that was taught by another."""
+  teacher, student = (tmp_path_factory.mktemp(x) for x in ('nar', 'dear'))
+  tiny = dict(batch_size=2, hidden_size=8, train_steps=1, train_sizes=(4, 4),
+              val_size=4, test_size=4, val_samples=2, test_samples=2,
+              eval_every=1)
+  training.train(configs.TrainConfig(model='nar', **tiny), teacher)
+  training.train(configs.TrainConfig(align_to=str(teacher), **tiny), student)
+  return teacher, student
+
+
+def test_cost_and_gradient_of_alignment(aligned):
+  result = run('benchmark_alignment.py', aligned[1], '--size=4', '--rounds=3',
+               '--batches=2')
+  assert result.returncode == 0, result.stderr
+  rows = {row[0]: row[1:] for row in table(result.stdout)}
+  assert rows['plain step'][1] == '1.00'
+  assert float(rows['teacher alone'][1]) > 0
+  for row in ('one state of every instance, and the last', 'the last state'):
+    assert -1 <= float(rows[row][0]) <= 1
+
+
+def test_what_has_no_equilibrium_cannot_be_looked_into(aligned, folder):
+  for script, where, message in (
+      ('convergence.py', aligned[0], 'has model=nar'),
+      ('benchmark_alignment.py', folder, 'without --align_to')):
+    result = run(script, where)
+    assert result.returncode == 2
+    assert message in result.stderr and result.stderr.count('\n') == 1
+
+
 def test_mistakes_are_one_line(tmp_path, folder):
   for script, args, message in (
       ('convergence.py', [], 'RUN_FOLDER is missing'),
