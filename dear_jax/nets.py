@@ -133,12 +133,13 @@ class EquilibriumNet(coding.CodingNet):
         *encoded, jnp.zeros_like(encoded.node_fts), node_mask=node_mask,
         noise=noise, solver=solver, edge_list=edge_list, split=self._split,
         backward_probe=backward_probe, return_trajectory=return_trajectory)
-    hidden = result.nodes
+    hidden, edges = result.nodes, result.edges
     if self._stochastic_depth and not repred:
-      hidden = self.processor.nodes(_extra_steps(result, hk.next_rng_key()))
+      state = _extra_steps(result, hk.next_rng_key())
+      hidden, edges = result.of_nodes(state), result.of_edges(state)
     if shift is not None:
       hidden += shift
-    output_preds = self.decode(inputs, index, encoded, hidden, result.edges,
+    output_preds = self.decode(inputs, index, encoded, hidden, edges,
                                edge_list=edge_list, node_mask=node_mask,
                                repred=repred)
     penalty = jnp.zeros((), hidden.dtype)

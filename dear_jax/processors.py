@@ -79,6 +79,7 @@ class EquilibriumResult(NamedTuple):
   fun: Callable[..., _State]  # fun(state, *args) -> state
   args: Tuple[Any, ...]
   of_nodes: Callable[[_State], _Array]  # gets their part out of any state
+  of_edges: Callable[[_State], Optional[_Array]]  # as `edges`, of any state
 
   def jacobian_penalty(self, key: chex.PRNGKey, fraction: float = 1.0
                        ) -> _Array:
@@ -152,10 +153,6 @@ class Equilibrium(clrs_processors.Processor):
   def has_virtual_nodes(self):
     return self._step.has_virtual_nodes
 
-  def nodes(self, state: _State) -> _Array:
-    """The states of the nodes, [B, N, F]."""
-    return self._step.nodes(state)
-
   @property
   def inf_bias(self):
     return self._step.inf_bias
@@ -227,7 +224,7 @@ class Equilibrium(clrs_processors.Processor):
     return EquilibriumResult(
         solution=solution, nodes=problem.nodes(solution.value),
         edges=problem.edges(solution.value), fun=problem.fun,
-        args=problem.args, of_nodes=problem.nodes)
+        args=problem.args, of_nodes=problem.nodes, of_edges=problem.edges)
 
   def problem(self, node_fts: _Array, edge_fts: steps.EdgeFeatures,
               graph_fts: _Array, adj_mat: _Array, hidden: _Array, *,
@@ -241,14 +238,16 @@ class Equilibrium(clrs_processors.Processor):
     if node_mask is not None:
       hidden = hidden * node_mask[..., None]
     start = self._step.start(hidden)
-    edges = lambda state: self._step.edges(state, context)
     if hk.running_init():
+      edges = lambda state: self._step.edges(state, context)
       start = self._step.step(start, context)
       return Problem(start, lambda state: state, (), self._step.nodes, edges)
 
     # Everything that is differentiated must be an explicit argument of the
     # solve, and Haiku's parameters are no exception.
+    params = self._step_params()
     step = hk.without_apply_rng(hk.transform(self._step.step))
+    edges = hk.without_apply_rng(hk.transform(self._step.edges))
 
     def fun(state, params, context, node_mask, noise):
       state = step.apply(params, state, context)
@@ -260,8 +259,9 @@ class Equilibrium(clrs_processors.Processor):
       node_mask = None  # the step itself sees to it
       if noise is not None:
         noise = self._step.start(noise)
-    return Problem(start, fun, (self._step_params(), context, node_mask, noise),
-                   self._step.nodes, edges)
+    return Problem(start, fun, (params, context, node_mask, noise),
+                   self._step.nodes,
+                   lambda state: edges.apply(params, state, context))
 
   def _adjacency(self, adj_mat, node_mask):
     if self._connectivity == 'full':
