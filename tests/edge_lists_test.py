@@ -4,9 +4,9 @@
 
 import clrs
 import dear_jax
+from dear_jax import base_model
 from dear_jax import edge_lists
 from dear_jax import layers
-from dear_jax import models
 from dear_jax import nets
 import jax
 import jax.numpy as jnp
@@ -94,7 +94,7 @@ def test_layouts_agree(task):
     model = dear_jax.DEARModel(spec, batch, factory, hidden_dim=8,
                                eval_iterations=1, layout=layout)
     model.init(batch.features, 0)
-    assert (model._data(batch.features.inputs, (), 0).edge_list is None) == (
+    assert (model._batch(batch.features, (), 0).edge_list is None) == (
         layout == 'dense')
     loss, grads = model.compute_grad(key, batch)
     preds, metrics = model.evaluate(key, batch)
@@ -112,7 +112,7 @@ def chosen(task, size=16, processor='dear_pgn', **options):
       spec, batch, dear_jax.get_processor_factory(processor, **options),
       hidden_dim=8)
   model._devices.is_one_cpu = True  # also where tests have several
-  data = model._data(batch.features.inputs, (), 0)
+  data = model._batch(batch.features, (), 0)
   return 'dense' if data.edge_list is None else 'sparse'
 
 
@@ -123,7 +123,7 @@ def test_auto_chooses_what_is_faster(monkeypatch):
   assert chosen('bfs', processor='dear_triplet_mpnn') == 'dense'
   assert chosen('bfs', processor='dear_gat') == 'dense'
   assert chosen('bfs', fully_connected=True) == 'dense'
-  monkeypatch.setattr(models, '_DENSE_FROM', 0.1)
+  monkeypatch.setattr(base_model, '_DENSE_FROM', 0.1)
   assert chosen('bfs') == 'dense'
 
 

@@ -5,7 +5,7 @@
 import clrs
 from clrs._src import decoders
 import dear_jax
-from dear_jax import nets
+from dear_jax import coding
 from dear_jax import samplers
 from dear_jax import tasks
 import haiku as hk
@@ -37,7 +37,7 @@ def _logits(model, feedback):
 
 def test_restricted_tasks_are_those_of_the_paper():
   restricted = [task for task in tasks.task_names()
-                if nets.pointers_lie_on_edges(tasks.get_task(task).spec)]
+                if coding.pointers_lie_on_edges(tasks.get_task(task).spec)]
   assert sorted(restricted) == sorted(RESTRICTED)
 
 
@@ -73,7 +73,7 @@ def test_topological_sort_is_not_restricted():
 def test_permutation_logits():
   """The identity above -6, a hundredth of the slope below."""
   x = jnp.array([-106.0, -6.0, -5.0, 0.0])
-  np.testing.assert_allclose(nets.permutation_logits(x), [-7, -6, -5, 0])
+  np.testing.assert_allclose(coding.permutation_logits(x), [-7, -6, -5, 0])
 
 
 def test_permutation_logits_are_used_for_sorting():
@@ -176,7 +176,7 @@ def test_pointers_of_edges_as_clrs_decodes_them():
         decoders={'Pi': layers}, spec=spec, h_t=states,
         adj_mat=jnp.ones((2, 5, 5)), edge_fts=edge_fts, graph_fts=graph_fts,
         inf_bias=False, inf_bias_edge=False, repred=True)
-    return nets._decode_edge_pointers(layers, states, edge_fts), expected['Pi']  # pylint:disable=protected-access
+    return coding._decode_edge_pointers(layers, states, edge_fts), expected['Pi']  # pylint:disable=protected-access
 
   net = hk.without_apply_rng(hk.transform(decode))
   params = net.init(jax.random.PRNGKey(0), states, edge_fts)
