@@ -82,7 +82,7 @@ class ReasonerModel(clrs.models.BaselineModel):
 
   def _evaluate(self, params, rng_key, batch, index,
                 with_spectral_radius=False):
-    """Predictions, metrics and node states of a batch."""
+    """Predictions, metrics, how every instance fared, and node states."""
     raise NotImplementedError
 
   def _create_net_fns(self, hidden_dim, encode_hints, processor_factory,
@@ -197,7 +197,7 @@ class ReasonerModel(clrs.models.BaselineModel):
     """Predicts outputs, as `BaselineModel.predict`; there are no hints."""
     del return_hints
     index = self._index(algorithm_index)
-    preds, _, hidden = self.jitted_evaluate(
+    preds, _, _, hidden = self.jitted_evaluate(
         self._device_params, rng_key, self._batch(features, (), index),
         index)
     if return_all_outputs:
@@ -212,11 +212,31 @@ class ReasonerModel(clrs.models.BaselineModel):
                ) -> Tuple[Dict[str, clrs.DataPoint], Metrics]:
     """Predictions, with the task loss and how the solver fared."""
     index = self._index(algorithm_index)
-    preds, metrics, _ = self.jitted_evaluate(
+    preds, metrics, _, _ = self.jitted_evaluate(
         self._device_params, rng_key,
         self._batch(feedback.features, feedback.outputs, index), index,
         with_spectral_radius)
     return preds, metrics
+
+  def evaluate_instances(self, rng_key: _Array, feedback: clrs.Feedback,
+                         algorithm_index: Optional[int] = None
+                         ) -> Tuple[Dict[str, clrs.DataPoint], Metrics]:
+    """Predictions, with how every instance fared.
+
+    Args:
+      rng_key: As in `predict`.
+      feedback: The batch.
+      algorithm_index: As in `predict`.
+
+    Returns:
+      The predictions, and arrays [B]: `steps`, and of a solve also `residual`
+      and `converged`.
+    """
+    index = self._index(algorithm_index)
+    preds, _, instances, _ = self.jitted_evaluate(
+        self._device_params, rng_key,
+        self._batch(feedback.features, feedback.outputs, index), index, False)
+    return preds, instances
 
   def describe_shape(self, features: clrs.Features, algorithm_index: int,
                      training: bool) -> str:

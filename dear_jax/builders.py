@@ -18,7 +18,8 @@ _OPTIONAL = '_stop'
 
 def build_model(config: configs.TrainConfig, specs: Sequence[clrs.Spec],
                 examples: Sequence[clrs.Feedback],
-                teacher: Optional[models.NARModel] = None
+                teacher: Optional[models.NARModel] = None,
+                eval_iterations: int = models.EVAL_ITERATIONS
                 ) -> base_model.ReasonerModel:
   """The model of a run, without parameters.
 
@@ -27,6 +28,8 @@ def build_model(config: configs.TrainConfig, specs: Sequence[clrs.Spec],
     specs: One an algorithm.
     examples: A batch of every algorithm.
     teacher: From `load_teacher`, if there is one.
+    eval_iterations: As in `DEARModel`. With 1, `config.max_iter` is the limit
+      in evaluation too.
 
   Returns:
     A `DEARModel` or a `NARModel`.
@@ -45,6 +48,7 @@ def build_model(config: configs.TrainConfig, specs: Sequence[clrs.Spec],
   return models.DEARModel(
       jacobian_weight=config.jacobian_weight,
       jacobian_fraction=config.jacobian_fraction,
+      eval_iterations=eval_iterations,
       noise_stddev=config.noise_stddev,
       stochastic_depth=config.stochastic_depth, teacher=teacher,
       align_weight=config.align_weight, **common)

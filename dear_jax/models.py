@@ -24,6 +24,9 @@ LAYOUTS = base_model.LAYOUTS
 # How a NARModel may choose its number of steps when it predicts.
 TEST_STEPS = ('true', 'learned')
 
+# How many times as many solver iterations as in training there are otherwise.
+EVAL_ITERATIONS = 4
+
 _FEWEST_SLOTS = 4
 
 
@@ -57,7 +60,7 @@ class DEARModel(base_model.ReasonerModel):
                *,
                jacobian_weight: float = 1e-4,
                jacobian_fraction: float = 0.25,
-               eval_iterations: int = 4,
+               eval_iterations: int = EVAL_ITERATIONS,
                noise_stddev: float = 0.0,
                restrict_pointers: Optional[bool] = None,
                layout: str = 'auto',
@@ -257,8 +260,11 @@ class DEARModel(base_model.ReasonerModel):
         **_solver_metrics(net_output.solution))
     if with_spectral_radius:
       metrics['spectral_radius'] = net_output.spectral_radius
+    solution = net_output.solution
+    instances = dict(steps=solution.steps, residual=solution.residual,
+                     converged=solution.converged)
     return (self._postprocess(net_output.output_preds, algorithm_index),
-            metrics, net_output.equilibrium.nodes)
+            metrics, instances, net_output.equilibrium.nodes)
 
 
 class _Extra(NamedTuple):
@@ -353,7 +359,7 @@ class NARModel(base_model.ReasonerModel):
         task_loss=base_model.task_loss(batch.outputs, net_output.output_preds),
         **_step_metrics(net_output.steps))
     return (self._postprocess(net_output.output_preds, algorithm_index),
-            metrics, net_output.hidden)
+            metrics, dict(steps=net_output.steps), net_output.hidden)
 
 
 def check_test_steps(test_steps: Union[str, int]) -> None:

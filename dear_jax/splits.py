@@ -63,18 +63,35 @@ def from_config(config: configs.TrainConfig, task: str, *,
   Returns:
     The three samplers.
   """
-  common = dict(seed=config.seed, cache_dir=config.data_cache,
-                with_lengths=with_lengths)
-  def fixed_set(split, size, samples):
-    # Equal batches, as a smaller last one would be compiled for separately.
-    nb_batches = -(-samples // config.batch_size)
-    batch_size = -(-samples // nb_batches)
-    return samplers.make_sampler(
-        task, size=size, batch_size=batch_size, split=split,
-        num_samples=nb_batches * batch_size, **common)
+  common = dict(batch_size=config.batch_size, seed=config.seed,
+                cache_dir=config.data_cache, with_lengths=with_lengths)
   return Splits(
       train=samplers.make_sampler(
-          task, size=config.train_sizes, batch_size=config.batch_size,
-          split='train', num_samples=config.train_samples, **common),
-      val=fixed_set('val', config.val_size, config.val_samples),
-      test=fixed_set('test', config.test_size, config.test_samples))
+          task, size=config.train_sizes, split='train',
+          num_samples=config.train_samples, **common),
+      val=fixed_set(task, size=config.val_size, split='val',
+                    num_samples=config.val_samples, **common),
+      test=fixed_set(task, size=config.test_size, split='test',
+                     num_samples=config.test_samples, **common))
+
+
+def fixed_set(task: str, *, num_samples: int, batch_size: int,
+              **kwargs) -> samplers.TaskSampler:
+  """A set of at least so many samples, in batches of equal size.
+
+  A smaller last batch would be compiled for separately.
+
+  Args:
+    task: A name of `make_sampler`.
+    num_samples: Rounded up to whole batches.
+    batch_size: The most samples in a batch.
+    **kwargs: Of `make_sampler`.
+
+  Returns:
+    The sampler.
+  """
+  nb_batches = -(-num_samples // batch_size)
+  batch_size = -(-num_samples // nb_batches)
+  return samplers.make_sampler(
+      task, batch_size=batch_size, num_samples=nb_batches * batch_size,
+      **kwargs)
