@@ -127,6 +127,12 @@ def initial_params(config: configs.TrainConfig, params: Any) -> Any:
   return result
 
 
+def without_termination(params: Any) -> Any:
+  """Parameters without those of the network that decides when to stop."""
+  return {module: values for module, values in params.items()
+          if _OPTIONAL not in module}
+
+
 def _load_matching(name: str, folder: str, config: configs.TrainConfig
                    ) -> configs.TrainConfig:
   """The settings of another run, if its states mean what ours do."""

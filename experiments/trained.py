@@ -41,12 +41,32 @@ class Run:
     except ValueError as e:
       cli.fail(str(e))
 
-  def model(self, sampler, with_teacher=False, **changes):
+  def test_set(self, size, num_samples, batch_size):
+    """The samples that the run is tested on, if the numbers are the run's."""
+    from dear_jax import splits  # pylint: disable=g-import-not-at-top
+    return splits.fixed_set(
+        self.algorithm, size=size, num_samples=num_samples,
+        batch_size=batch_size, seed=self.config.seed, split='test',
+        with_lengths=self.config.needs_lengths)
+
+  def convert(self, model):
+    """Makes a 'dear' of a 'nar', or the reverse, with the same parameters."""
+    from dear_jax import builders  # pylint: disable=g-import-not-at-top
+    if model == self.config.model:
+      return
+    self.config = dataclasses.replace(
+        self.config, model=model, processor=self.config.kind,
+        test_steps='true', align_to=None, stochastic_depth=False)
+    self.params = builders.without_termination(self.params)
+
+  def model(self, sampler, *, with_teacher=False, eval_iterations=None,
+            **changes):
     """The model with its trained parameters.
 
     Args:
       sampler: Of the samples that it is for.
       with_teacher: Whether it is to go on with its teacher, if it had one.
+      eval_iterations: As in `builders.build_model`, if it is not the default.
       **changes: Settings, in place of those of the run.
 
     Returns:
@@ -63,6 +83,8 @@ class Run:
         teacher = builders.load_teacher(config, specs, examples)
       except checkpoints.RunError as e:
         cli.fail(str(e))
-    model = builders.build_model(config, specs, examples, teacher)
+    options = {} if eval_iterations is None else dict(
+        eval_iterations=eval_iterations)
+    model = builders.build_model(config, specs, examples, teacher, **options)
     model.params = self.params
     return model

@@ -1,0 +1,506 @@
+# Copyright 2026 The dear_jax authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Evaluates a trained run on sizes, graphs and solver settings of all kinds.
+
+Examples:
+
+  # everything: sizes, graph densities, tolerances, iteration limits
+  python experiments/evaluate.py RUN_FOLDER
+
+  # a first look, with fewer samples and settings
+  python experiments/evaluate.py RUN_FOLDER --quick
+
+  # the parameters of a baseline, solved for an equilibrium
+  python experiments/evaluate.py RUN_FOLDER --model=dear --only=sizes
+
+  # another solver than in training, with a file of its own
+  python experiments/evaluate.py RUN_FOLDER --solver=broyden --output=b.json
+
+Samples are those of the run's test set, so that the score of as many samples of
+its test size is that of its result.json, unless something is overridden.
+Intervals are 95 % bootstrap intervals over samples. A run with model=nar has
+steps in place of solver steps, and neither tolerance nor iteration limit.
+
+Prints tables in Markdown on stdout; progress goes to stderr. Writes
+evaluation.json and evaluation.png into the run folder, or where --output says,
+once all is done. Every setting and every size is compiled for, which can take
+longer than the evaluation; compiled programs are kept for the next time.
+"""
+
+import itertools
+import math
+import os
+import sys
+import time
+
+from absl import app
+from absl import flags
+from absl import logging
+
+import cli
+import evaluation_plot
+import trained
+
+# What is taken unless a flag says otherwise.
+_FULL = dict(sizes='16,32,64,128', samples=100, tols='0.3,0.1,0.03,0.01,0.001',
+             max_iters='1,2,4,8,16,32,64')
+_QUICK = dict(sizes='16,64', samples=25, tols='0.3,0.1,0.01',
+              max_iters='2,8,32')
+PARTS = ('sizes', 'density', 'tol', 'max_iter')
+_SWEEPS = ('tol', 'max_iter')
+_NB_BINS = 5
+
+
+def _defaults(name):
+  return f'(default: {_FULL[name]}; with --quick: {_QUICK[name]})'
+
+
+_SOLVER = flags.DEFINE_string(
+    'solver', None, "anderson, picard or broyden (default: the run's)")
+_TOL = flags.DEFINE_float(
+    'tol', None, "relative residual at which the solver stops (default: the "
+    "run's)")
+_MAX_ITER = flags.DEFINE_integer(
+    'max_iter', None, 'the most solver steps, here and now (default: four '
+    "times the run's max_iter, as in its own test)")
+_MODEL = flags.DEFINE_string(
+    'model', None, 'dear or nar: take the parameters for those of the other '
+    "kind of model (default: the run's)")
+_TEST_STEPS = flags.DEFINE_string(
+    'test_steps', None, 'steps of a run with model=nar: the true number, the '
+    "one that it has learned, or a number such as 64 (default: the run's)")
+_SIZES = flags.DEFINE_string('sizes', None,
+                             f'sizes to evaluate on {_defaults("sizes")}')
+_SAMPLES = flags.DEFINE_integer(
+    'samples', None, 'samples of every size, rounded up to whole batches '
+    f'{_defaults("samples")}')
+_BATCH_SIZE = flags.DEFINE_integer(
+    'batch_size', None, "the most samples in a batch (default: the run's)")
+_SWEEP_SIZE = flags.DEFINE_integer(
+    'sweep_size', None, 'size of the samples for densities, tolerances and '
+    "iteration limits (default: the run's test_size)")
+_TOLS = flags.DEFINE_string('tols', None,
+                            f'tolerances to go through {_defaults("tols")}')
+_MAX_ITERS = flags.DEFINE_string(
+    'max_iters', None,
+    f'iteration limits to go through {_defaults("max_iters")}')
+_ONLY = flags.DEFINE_string(
+    'only', None, f'some of {", ".join(PARTS)}, separated by commas (default: '
+    'all that the run has)')
+_QUICK_MODE = flags.DEFINE_boolean(
+    'quick', False, 'fewer samples and settings, for a first look')
+_OUTPUT = flags.DEFINE_string(
+    'output', None, 'a JSON file for all figures; the picture goes next to it '
+    '(default: RUN_FOLDER/evaluation.json)')
+
+
+def given_or_default(flag):
+  """The value of a flag, or what stands for it in this mode."""
+  defaults = _QUICK if _QUICK_MODE.value else _FULL
+  return defaults[flag.name] if flag.value is None else flag.value
+
+
+def read_numbers(flag, kind, is_valid, meaning):
+  """Reads numbers that are separated by commas, sorted and each once."""
+  text = given_or_default(flag)
+  try:
+    numbers = sorted({kind(x) for x in text.split(',')})
+  except ValueError:
+    numbers = []
+  if not numbers or not all(map(is_valid, numbers)):
+    cli.fail(f'--{flag.name} must be {meaning}, separated by commas, got '
+             f'{text!r}.')
+  return numbers
+
+
+def is_tolerance(value):
+  return math.isfinite(value) and value > 0
+
+
+def check_flags():
+  """Fails if a flag cannot be right, whatever the run is."""
+  if _TOL.value is not None and not is_tolerance(_TOL.value):
+    cli.fail(f'--tol must be a number above 0, got {_TOL.value:g}.')
+  for flag in (_MAX_ITER, _SAMPLES, _BATCH_SIZE):
+    if flag.value is not None and flag.value < 1:
+      cli.fail(f'--{flag.name} must be at least 1, got {flag.value}.')
+  read_numbers(_SIZES, int, lambda x: x > 0, 'sizes')
+  read_numbers(_TOLS, float, is_tolerance, 'numbers above 0')
+  read_numbers(_MAX_ITERS, int, lambda x: x > 0, 'whole numbers of at least 1')
+  if _MODEL.value not in (None, 'dear', 'nar'):
+    cli.fail(f'--model must be dear or nar, got {_MODEL.value!r}.')
+  for part in chosen_parts() or ():
+    if part not in PARTS:
+      cli.fail(f'--only must be some of {", ".join(PARTS)}, separated by '
+               f'commas, got {_ONLY.value!r}.')
+
+
+def chosen_parts():
+  """What --only names, or None."""
+  if _ONLY.value is None:
+    return None
+  return [part.strip() for part in _ONLY.value.split(',')]
+
+
+def output_path(folder):
+  """Where the JSON goes; fails if nothing can be written there."""
+  path = _OUTPUT.value or os.path.join(folder, 'evaluation.json')
+  if not path.endswith('.json'):
+    cli.fail(f'--output must name a file that ends in .json, got {path!r}.')
+  parent = os.path.dirname(os.path.abspath(path))
+  if not os.path.isdir(parent):
+    cli.fail(f'--output={path}: there is no folder {parent}.')
+  if os.path.isdir(path):
+    cli.fail(f'{path} is a folder; --output has to name a file.')
+  if not os.access(parent, os.W_OK):
+    cli.fail(f'{parent} cannot be written to; choose another --output.')
+  return path
+
+
+def settings_in_force(run):
+  """How the run is evaluated: as it was tested, except for what flags say."""
+  # pylint: disable=g-import-not-at-top
+  from dear_jax import models
+  from dear_jax import samplers
+  from dear_jax import solvers
+  config = run.config
+  if config.model == 'nar':
+    for flag in (_SOLVER, _TOL, _MAX_ITER, _TOLS, _MAX_ITERS):
+      if flag.value is not None:
+        cli.fail(f'--{flag.name}={flag.value} needs a run with model=dear; '
+                 'this one has model=nar, which solves nothing.')
+    steps = config.test_steps if _TEST_STEPS.value is None else (
+        _TEST_STEPS.value)
+    steps = int(steps) if str(steps).isdigit() else steps
+    try:
+      models.check_test_steps(steps)
+    except ValueError as e:
+      cli.fail(f'--{e}')
+    if steps == 'learned' and config.test_steps != 'learned':
+      cli.fail('--test_steps=learned needs a run that was trained with '
+               f'test_steps=learned; this one has test_steps='
+               f'{config.test_steps}, and can be given true or a number.')
+    return dict(test_steps=steps)
+  if _TEST_STEPS.value is not None:
+    cli.fail(f'--test_steps={_TEST_STEPS.value} needs a run with model=nar; '
+             'this one has model=dear, an equilibrium of which has no number '
+             'of steps.')
+  if _SOLVER.value is not None:
+    try:
+      samplers.check_choice('solver', _SOLVER.value, solvers.METHODS)
+    except ValueError as e:
+      cli.fail(str(e))
+  return dict(
+      solver=_SOLVER.value or config.solver, tol=_TOL.value or config.tol,
+      max_iter=_MAX_ITER.value or models.EVAL_ITERATIONS * config.max_iter)
+
+
+def parts_of(run):
+  """The parts to do; fails if one is asked for that the run cannot have."""
+  from dear_jax import samplers  # pylint: disable=g-import-not-at-top
+  missing = {}
+  if not samplers.has_graph(run.algorithm):
+    missing['density'] = f'{run.algorithm} has no graph'
+  if run.config.model != 'dear':
+    for part in _SWEEPS:
+      missing[part] = f'a run with model={run.config.model} solves nothing'
+  for part in chosen_parts() or ():
+    if part in missing:
+      cli.fail(f'--only={part} does not apply: {missing[part]}.')
+  return [part for part in PARTS
+          if part in (chosen_parts() or set(PARTS) - set(missing))]
+
+
+def read_sizes(run):
+  """The sizes to evaluate on, and that of everything else."""
+  from dear_jax import samplers  # pylint: disable=g-import-not-at-top
+  sizes = read_numbers(_SIZES, int, lambda x: x > 0, 'sizes')
+  sweep_size = run.config.test_size
+  if _SWEEP_SIZE.value is not None:
+    sweep_size = _SWEEP_SIZE.value
+  least = samplers.min_size(run.algorithm)
+  for name, size in [('sizes', x) for x in sizes] + [
+      ('sweep_size', sweep_size)]:
+    if size < least:
+      cli.fail(f'--{name} must be at least {least} for {run.algorithm}, got '
+               f'{size}.')
+  return sizes, sweep_size
+
+
+class Evaluator:
+  """Evaluates a run in several settings, in each of them once."""
+
+  def __init__(self, run, settings, samples, batch_size):
+    import jax  # pylint: disable=g-import-not-at-top
+    self._run = run
+    self._settings = settings
+    self._samples = samples
+    self._batch_size = batch_size
+    # That of the run's own test.
+    self._key = jax.random.fold_in(jax.random.PRNGKey(run.config.seed), 1)
+    self._models = {}
+    self._batches = {}
+    self._outcomes = {}
+    self._planned = []
+    self._started = time.monotonic()
+
+  def plan(self, points):
+    """Says what will be asked for, so that there can be an estimate.
+
+    Args:
+      points: Sizes with the settings that are other than those in force.
+    """
+    self._planned = list(dict.fromkeys(
+        self._point(size, changes) for size, changes in points))
+
+  def get(self, size, **changes):
+    """The scores of the samples of a size, with arrays about every sample."""
+    point = self._point(size, changes)
+    if point not in self._outcomes:
+      outcome = self._same_as(point)
+      if outcome is None:
+        self._show(point)
+        outcome = self._evaluate(size, dict(point[1]))
+        cli.progress('')
+      self._outcomes[point] = outcome
+    return self._outcomes[point]
+
+  def summary(self, size, **changes):
+    """What there is to report of the samples of a size."""
+    return summarise(*self.get(size, **changes))
+
+  def _point(self, size, changes):
+    return size, tuple({**self._settings, **changes}.items())
+
+  def _same_as(self, point):
+    """An outcome that has to be the same: under a limit that no solve met."""
+    size, settings = point
+    limit = dict(settings).get('max_iter')
+    for (other_size, others), outcome in self._outcomes.items():
+      if limit is None or (other_size, {**dict(others), 'max_iter': limit}) != (
+          size, dict(settings)):
+        continue
+      _, found = outcome
+      if found['converged'].all() and found['steps'].max() <= min(
+          limit, dict(others)['max_iter']):
+        return outcome
+    return None
+
+  def _evaluate(self, size, settings):
+    # pylint: disable=g-import-not-at-top
+    from dear_jax import scoring
+    import jax
+    import numpy as np
+    if size not in self._batches:
+      self._batches[size] = list(self._run.test_set(
+          size, self._samples, self._batch_size))
+    model = self._model(settings)
+    scores, found = [], []
+    for feedback in self._batches[size]:
+      preds, instances = model.evaluate_instances(self._key, feedback)
+      scores.append(scoring.SampleScores(feedback.outputs, preds))
+      found.append(dict(jax.device_get(instances),
+                        **edge_shares(feedback.features.inputs)))
+    return scoring.SampleScores.concatenate(scores), {
+        name: np.concatenate([x[name] for x in found]) for name in found[0]}
+
+  def _model(self, settings):
+    key = tuple(settings.items())
+    if key not in self._models:
+      # The limit is meant as it stands, not as one of training.
+      self._models[key] = self._run.model(
+          self._run.test_set(self._run.config.test_size, 1, 1),
+          eval_iterations=1, **settings)
+    return self._models[key]
+
+  def _show(self, point):
+    """Says what is being done, and about how much longer it takes."""
+    from dear_jax import progress  # pylint: disable=g-import-not-at-top
+    size, settings = point
+    cost = lambda x: 1 + (x[0] / 64)**2  # compiling, and pairs of nodes
+    done = sum(map(cost, self._outcomes))
+    left = sum(cost(x) for x in self._planned if x not in self._outcomes)
+    text = ', '.join(f'{name} {value}' for name, value in settings)
+    text = (f'[{len(self._outcomes) + 1}/{len(self._planned)}] size {size}, '
+            f'{text}')
+    if done:
+      seconds = (time.monotonic() - self._started) * left / done
+      text += f' (about {progress.duration(seconds)} left)'
+    cli.progress(text)
+
+
+def edge_shares(inputs):
+  """The share [B] of pairs of different nodes that are edges, by its name."""
+  for probe in inputs:
+    if probe.name == 'adj':
+      nb_nodes = probe.data.shape[-1]
+      # Every node has a loop.
+      edges = (probe.data != 0).sum(axis=(1, 2)) - nb_nodes
+      return dict(edge_share=edges / (nb_nodes * (nb_nodes - 1)))
+  return {}
+
+
+def summarise(scores, found, samples=None):
+  """The figures of samples, or of some of them.
+
+  Args:
+    scores: Their `SampleScores`.
+    found: Arrays about them, [S].
+    samples: The numbers of those that count; by default all.
+
+  Returns:
+    A dictionary of plain numbers.
+  """
+  if samples is not None:
+    scores = scores.take(samples)
+    found = {name: x[samples] for name, x in found.items()}
+  outputs = scores.scores()
+  score = outputs.pop('score')
+  low, high = scores.interval()
+  result = dict(samples=len(scores), score=score, low=low, high=high,
+                outputs=outputs, steps_mean=float(found['steps'].mean()),
+                steps_max=int(found['steps'].max()))
+  if 'converged' in found:
+    result['converged'] = float(found['converged'].mean())
+  return result
+
+
+def by_density(scores, found):
+  """Figures of bins of about equal numbers of samples, sparse graphs first."""
+  import numpy as np  # pylint: disable=g-import-not-at-top
+  share = found['edge_share']
+  # Equal graphs stay together: small ones have few densities.
+  ends = np.unique(np.quantile(share, np.linspace(0, 1, _NB_BINS + 1)[1:],
+                               method='inverted_cdf'))
+  bins = np.searchsorted(ends, share)
+  members = [np.flatnonzero(bins == i) for i in range(len(ends))]
+  return [dict(edges_min=float(share[x].min()), edges_max=float(share[x].max()),
+               edges_mean=float(share[x].mean()), **summarise(scores, found, x))
+          for x in members if len(x)]
+
+
+def columns_of(row):
+  """The cells that all tables have in common, by their heads."""
+  cells = {'samples': str(row['samples']), 'score': f'{row["score"]:.4f}',
+           '95 % interval': '-' if row['low'] is None else
+                            f'{row["low"]:.4f} to {row["high"]:.4f}'}
+  if len(row['outputs']) > 1:
+    cells.update({f'`{name}`': f'{x:.4f}'
+                  for name, x in row['outputs'].items()})
+  solves = 'converged' in row
+  cells['solver steps' if solves else 'steps'] = f'{row["steps_mean"]:.1f}'
+  cells['at most'] = str(row['steps_max'])
+  if solves:
+    cells['converged'] = f'{row["converged"]:.0%}'
+  return cells
+
+
+def print_part(title, head, rows, label):
+  """Prints a table, with what the rows differ in as its first column."""
+  print(f'{title}:\n')
+  cells = [{head: label(row), **columns_of(row)} for row in rows]
+  cli.print_table(list(cells[0]), [list(x.values()) for x in cells])
+
+
+def evaluate(run, settings, parts):
+  """Does all that was asked for, and prints it.
+
+  Args:
+    run: The trained run.
+    settings: From `settings_in_force`.
+    parts: From `parts_of`.
+
+  Returns:
+    The figures, by part.
+  """
+  sizes, sweep_size = read_sizes(run)
+  evaluator = Evaluator(run, settings, given_or_default(_SAMPLES),
+                        _BATCH_SIZE.value or run.config.batch_size)
+  sweeps = {}
+  for part, flag, kind in (('tol', _TOLS, float),
+                           ('max_iter', _MAX_ITERS, int)):
+    if part in parts:
+      # The setting in force is known anyway. Loose tolerances come first, and
+      # high limits, most of which no solve meets.
+      sweeps[part] = sorted({*map(kind, given_or_default(flag).split(',')),
+                             settings[part]}, reverse=True)
+  points = dict(sizes=[(size, {}) for size in sizes],
+                density=[(sweep_size, {})],
+                **{part: [(sweep_size, {part: value}) for value in values]
+                   for part, values in sweeps.items()})
+  evaluator.plan(itertools.chain(*(points[part] for part in parts)))
+
+  name = f'{run.algorithm} ({run.config.model})'
+  result = {}
+  if 'sizes' in parts:
+    result['sizes'] = [dict(size=size, **evaluator.summary(size))
+                       for size in sizes]
+    print_part(f'{name} by size', 'size', result['sizes'],
+               lambda row: str(row['size']))
+  if 'density' in parts:
+    result['density'] = by_density(*evaluator.get(sweep_size))
+    print_part(f'{name} by share of pairs that are edges, size {sweep_size}',
+               'edges', result['density'],
+               lambda row: f'{row["edges_min"]:.1%} to {row["edges_max"]:.1%}')
+  for part, values in sweeps.items():
+    rows = [{part: value, **evaluator.summary(sweep_size, **{part: value})}
+            for value in values]
+    if part == 'max_iter':
+      rows.reverse()
+    result[part] = rows
+    what = dict(tol='tolerance', max_iter='iteration limit')[part]
+    print_part(f'{name} by {what}, size {sweep_size}', what, rows,
+               lambda row, part=part: f'{row[part]:g}')
+  return dict(sweep_size=sweep_size, **result)
+
+
+def main(argv):
+  logging.set_verbosity(logging.ERROR)
+  folder = argv[1]
+  check_flags()
+  run = trained.Run(folder)
+  if _MODEL.value is not None:
+    run.convert(_MODEL.value)
+  path = output_path(folder)
+  settings = settings_in_force(run)
+  parts = parts_of(run)
+  read_sizes(run)
+  # pylint: disable=g-import-not-at-top
+  from dear_jax import checkpoints
+  from dear_jax import scoring
+  from dear_jax import training
+  training.enable_compilation_cache()
+  shown = ', '.join(f'{name}={value}' for name, value in settings.items())
+  print(f'{folder}: {shown}\n', flush=True)
+  try:
+    found = evaluate(run, settings, parts)
+  except KeyboardInterrupt:
+    cli.fail('aborted; nothing was written.', code=130)
+  except ValueError as e:
+    # Such as parameters that another version of the library has named.
+    cli.fail(f'{folder} cannot be evaluated: {str(e).splitlines()[0]}', code=1)
+  config = run.config
+  report = dict(
+      algorithm=run.algorithm, model=config.model, processor=config.processor,
+      seed=config.seed, settings=settings,
+      overridden=[flag.name for flag in (_MODEL, _SOLVER, _TOL, _MAX_ITER,
+                                         _TEST_STEPS)
+                  if flag.value is not None],
+      trained_with={name: getattr(config, name) for name in settings},
+      train_sizes=config.train_sizes, interval=dict(
+          confidence=scoring.CONFIDENCE, resamples=scoring.RESAMPLES,
+          seed=scoring.SEED), **found)
+  checkpoints.write_json(*os.path.split(path), report)
+  picture = os.path.splitext(path)[0] + '.png'
+  try:
+    evaluation_plot.draw(report, picture)
+  except ImportError:
+    print(f'Wrote {path}; matplotlib is not installed, so there is no picture.',
+          file=sys.stderr)
+  else:
+    print(f'Wrote {path} and {picture}.', file=sys.stderr)
+
+
+if __name__ == '__main__':
+  app.run(main, flags_parser=lambda argv: cli.parse_flags(
+      argv, positional='RUN_FOLDER'))
