@@ -232,3 +232,15 @@ def test_help_does_not_wait_for_the_library():
   imported = {line.split('|')[-1].strip() for line in done.stderr.splitlines()}
   assert 'cli' in imported
   assert not imported & {'clrs', 'dear_jax', 'jax', 'matplotlib'}
+
+
+def test_parameters_of_a_baseline_solved_for_an_equilibrium(nar, tmp_path):
+  path = tmp_path / 'as_dear.json'
+  (code, out, err), = run_all(
+      [nar[0], '--model=dear', '--only=sizes', '--sizes=4', '--samples=4',
+       f'--output={path}'])
+  assert code == 0, err
+  assert 'solver steps' in out
+  found = json.loads(path.read_text())
+  assert (found['model'], found['processor']) == ('dear', 'dear_pgn')
+  assert found['overridden'] == ['model']
