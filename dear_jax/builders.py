@@ -60,8 +60,8 @@ def check_other_runs(config: configs.TrainConfig, resume: bool) -> None:
     theirs = _load_matching('align_to', config.align_to, config)
     if theirs.model != 'nar':
       raise checkpoints.RunError(
-          f'align_to={config.align_to} needs a run with model=nar, but that one '
-          f'has model={theirs.model}.')
+          f'align_to={config.align_to} needs a run with model=nar, but that '
+          f'one has model={theirs.model}.')
   if config.init_from is not None and not resume:
     _load_matching('init_from', config.init_from, config)
 

@@ -25,8 +25,8 @@ class TrainConfig:
 
   Attributes:
     algorithms: Names of CLRS algorithms; several share one processor.
-    model: 'dear' solves for an equilibrium; 'nar' is the paper's baseline, which
-      takes as many steps as the algorithm did.
+    model: 'dear' solves for an equilibrium; 'nar' is the paper's baseline,
+      which takes as many steps as the algorithm did.
     processor: A kind of `dear_jax.get_processor_factory`; the names of those of
       a 'nar' have no 'dear_' in front.
     test_steps: How many steps a 'nar' takes in validation and test: the 'true'
@@ -151,8 +151,8 @@ class TrainConfig:
       object.__setattr__(self, 'processor', self._without_prefix())
       samplers.check_choice('processor', self.processor, NAR_KINDS)
     elif self.processor in NAR_KINDS:
-      raise ValueError(f"processor={self.processor} is that of a model=nar; did "
-                       f"you mean 'dear_{self.processor}'?")
+      raise ValueError(f"processor={self.processor} is that of a model=nar; "
+                       f"did you mean 'dear_{self.processor}'?")
     else:
       samplers.check_choice('processor', self.processor, processors.KINDS)
     self._check_parts()

@@ -111,8 +111,8 @@ class DEARModel(base_model.ReasonerModel):
         that several sizes share their programs; messages cost nothing more.
       average: Whether to keep the average of the parameters over training, to
         be used within `averaged()`.
-      stochastic_depth: Whether to take a random number of further steps from the
-        equilibrium in training, s of them with a probability of 0.5^s.
+      stochastic_depth: Whether to take a random number of further steps from
+        the equilibrium in training, s of them with a probability of 0.5^s.
       teacher: A trained model of the same algorithms and width. In training the
         states of the solve are drawn to those of the teacher, which is told how
         many steps the algorithm took.

@@ -96,8 +96,8 @@ class PGN(NodeStates, clrs_processors.Processor):
 
     Args:
       node_fts: [B, N, F].
-      edge_fts: [B, N, N, F]; with an edge list, [E, F] as `layers.LowRank`; with
-        neighbours, anything that can be broadcast to [B, D, N, F].
+      edge_fts: [B, N, N, F]; with an edge list, [E, F] as `layers.LowRank`;
+        with neighbours, anything that can be broadcast to [B, D, N, F].
       graph_fts: [B, F].
       adj_mat: [B, N, N].
       edge_list: The edges or the neighbours, if messages are to be computed on

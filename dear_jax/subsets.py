@@ -5,8 +5,8 @@
 What a step is solved with are parameters, a context that its `prepare` made, a
 mask of nodes and noise. In a context all arrays have the instances along their
 leading axis, except for what is in its entry `shared`, and for `messages` if
-there is an `edge_list`: these have edges there. Where there is a Cayley graph, a
-context consists of two, `graph` and `cayley`.
+there is an `edge_list`: these have edges there. Where there is a Cayley graph,
+a context consists of two, `graph` and `cayley`.
 """
 
 from typing import Any

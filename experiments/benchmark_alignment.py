@@ -143,7 +143,8 @@ def main(argv):
           ('aligned step without its teacher', aligned - teacher),
           ('teacher alone', teacher))])
   cli.print_table(
-      ['gradient of the alignment loss through', 'cosine with that through all'],
+      ['gradient of the alignment loss through',
+       'cosine with that through all'],
       [['one state of every instance, and the last', f'{cosines["one"]:.2f}'],
        ['the last state', f'{cosines["last"]:.2f}']])
 

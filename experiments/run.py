@@ -46,8 +46,8 @@ SETTINGS = (
      'task to train on, or several, separated by commas: any algorithm of '
      'clrs, search, strongly_connected_components_local'),
     ('model', 'string', 'dear',
-     'dear solves for an equilibrium; nar, the baseline, takes as many steps as '
-     'the algorithm'),
+     'dear solves for an equilibrium; nar, the baseline, takes as many steps '
+     'as the algorithm'),
     ('processor', 'string', 'dear_pgn',
      'dear_pgn, dear_triplet_mpnn, or dear_<kind> for any processor of clrs; '
      'with --model=nar the same without dear_'),
