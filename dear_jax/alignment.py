@@ -58,11 +58,11 @@ def solve_alignment_loss(result: Any,
   """`alignment_loss` of a solve, with a gradient that is cheap to compute.
 
   The iterates of a solve carry no gradient. The distance of a state `P(z)` has
-  one, with respect to the parameters of `P`, if `P` is applied to `z` once more;
-  but doing so to all of them would cost as much as another solve. Hence one state
-  of every instance is drawn from those that are aligned, and only its distance
-  has a gradient: on average that of the mean distance. The last state, which is
-  the solution, has its own gradient. The value is exact.
+  one, with respect to the parameters of `P`, if `P` is applied to `z` once
+  more; but doing so to all of them would cost as much as another solve. Hence
+  one state of every instance is drawn from those that are aligned, and only its
+  distance has a gradient: on average that of the mean distance. The last state,
+  which is the solution, has its own gradient. The value is exact.
 
   Args:
     result: A `processors.EquilibriumResult` with a trajectory.

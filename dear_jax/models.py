@@ -27,7 +27,8 @@ TEST_STEPS = ('true', 'learned')
 # How many times as many solver iterations as in training there are otherwise.
 EVAL_ITERATIONS = 4
 
-_FEWEST_SLOTS = 4
+# Slots without a step cost little, programs for other numbers of them a lot.
+_FEWEST_SLOTS = 16
 
 
 class DEARModel(base_model.ReasonerModel):
