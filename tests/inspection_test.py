@@ -48,8 +48,10 @@ def test_convergence_of_every_instance(folder):
   # The solver's adjoint against LAPACK's.
   assert max(found['backward_error']) < 0.05
   for i, residuals in enumerate(found['residuals']):
-    assert residuals[found['steps'][i] - 1] == pytest.approx(
-        found['residual'][i], rel=1e-3)
+    # The first one that passes, or the lowest if none does.
+    residuals = residuals[:found['steps'][i]]
+    expected = residuals[-1] if found['converged'][i] else min(residuals)
+    assert found['residual'][i] == pytest.approx(expected, rel=1e-3)
   picture = (folder / 'convergence.png').read_bytes()
   assert picture.startswith(b'\x89PNG') and len(picture) > 10_000
 

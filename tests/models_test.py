@@ -212,7 +212,7 @@ def test_lowers_for_accelerators(platform):
 
   train = export(
       functools.partial(model._feedback, algorithm_index=0),  # pylint:disable=protected-access
-      params, KEY, batches.Batch(inputs, outputs), 1e-4, opt_state)
+      params, KEY, batches.Batch(inputs, outputs), model._extra(), opt_state)  # pylint:disable=protected-access
   predict = export(
       functools.partial(model._evaluate, algorithm_index=0),  # pylint:disable=protected-access
       params, KEY, batches.Batch(inputs, outputs))
