@@ -34,7 +34,9 @@ def draw(report, path):
   figure, axes = plt.subplots(
       2, len(columns), figsize=(4.6 * len(columns) + 0.4, 7.2),
       layout='constrained', squeeze=False)
-  figure.suptitle(_title(report))
+  # A single column is too narrow for the title in one line.
+  title = _title(report)
+  figure.suptitle(title.replace(': ', ':\n', 1) if len(columns) == 1 else title)
   for i, column in enumerate(columns):
     for ax, draw_panel in zip(axes[:, i], column):
       draw_panel(ax, report)
