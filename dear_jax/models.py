@@ -166,6 +166,29 @@ class DEARModel(base_model.ReasonerModel):
         split=self._devices.are_one,
         stochastic_depth=self._stochastic_depth, **kwargs)
 
+  def _create_net_fns(self, *args, **kwargs):
+    super()._create_net_fns(*args, **kwargs)
+    self.jitted_iterates = jax.jit(self._evaluate_iterates, static_argnums=3)
+
+  def evaluate_iterates(self, rng_key: _Array, feedback: clrs.Feedback,
+                        algorithm_index: Optional[int] = None):
+    """As `evaluate_instances`, at every iteration of the solver.
+
+    Args:
+      rng_key: As in `predict`.
+      feedback: The batch.
+      algorithm_index: As in `predict`.
+
+    Returns:
+      The predictions [max_iter, B, ...], and arrays [B] as there with the
+      `residuals` [max_iter, B]. Rows are valid where they are less than `steps`
+      of the instance.
+    """
+    index = self._index(algorithm_index)
+    return self.jitted_iterates(
+        self._device_params, rng_key,
+        self._batch(feedback.features, feedback.outputs, index), index)
+
   def inspect(self, rng_key: _Array, feedback: clrs.Feedback,
               look: Callable[[processors.EquilibriumResult, _Array], Any],
               algorithm_index: Optional[int] = None) -> Any:
@@ -251,7 +274,7 @@ class DEARModel(base_model.ReasonerModel):
     return grads, metrics
 
   def _evaluate(self, params, rng_key, batch, algorithm_index,
-                with_spectral_radius=False):
+                with_spectral_radius=False, with_confidence=False):
     net_output = self.net_fn.apply(
         params, rng_key, [batch.inputs], repred=True,
         algorithm_index=algorithm_index, edge_list=batch.edge_list,
@@ -264,8 +287,22 @@ class DEARModel(base_model.ReasonerModel):
     solution = net_output.solution
     instances = dict(steps=solution.steps, residual=solution.residual,
                      converged=solution.converged)
+    if with_confidence:
+      instances['confidence'] = self._confidence(net_output.output_preds,
+                                                 algorithm_index)
     return (self._postprocess(net_output.output_preds, algorithm_index),
             metrics, instances, net_output.equilibrium.nodes)
+
+  def _evaluate_iterates(self, params, rng_key, batch, algorithm_index):
+    net_output = self.net_fn.apply(
+        params, rng_key, [batch.inputs], repred=True,
+        algorithm_index=algorithm_index, edge_list=batch.edge_list,
+        return_trajectory=True, decode_iterates=True)
+    solution = net_output.solution
+    postprocess = lambda preds: self._postprocess(preds, algorithm_index)
+    return jax.vmap(postprocess)(net_output.iterate_preds), dict(
+        steps=solution.steps, residual=solution.residual,
+        converged=solution.converged, residuals=solution.residuals)
 
 
 class _Extra(NamedTuple):
@@ -350,7 +387,7 @@ class NARModel(base_model.ReasonerModel):
     return loss, metrics
 
   def _evaluate(self, params, rng_key, batch, algorithm_index,
-                with_spectral_radius=False):
+                with_spectral_radius=False, with_confidence=False):
     del with_spectral_radius  # of no meaning where nothing has to rest
     net_output = self.net_fn.apply(
         params, rng_key, [batch.inputs], repred=True,
@@ -359,8 +396,12 @@ class NARModel(base_model.ReasonerModel):
     metrics = dict(
         task_loss=base_model.task_loss(batch.outputs, net_output.output_preds),
         **_step_metrics(net_output.steps))
+    instances = dict(steps=net_output.steps)
+    if with_confidence:
+      instances['confidence'] = self._confidence(net_output.output_preds,
+                                                 algorithm_index)
     return (self._postprocess(net_output.output_preds, algorithm_index),
-            metrics, dict(steps=net_output.steps), net_output.hidden)
+            metrics, instances, net_output.hidden)
 
 
 def check_test_steps(test_steps: Union[str, int]) -> None:

@@ -3,6 +3,7 @@
 """Encode once, solve or unroll, decode once."""
 
 import dataclasses
+import functools
 from typing import NamedTuple, Optional, Dict, Sequence
 
 import chex
@@ -35,6 +36,8 @@ class NetOutput(NamedTuple):
   jacobian_penalty: _Array  # [], zero unless asked for
   spectral_radius: Optional[_Array]  # [], if asked for
   equilibrium: processors.EquilibriumResult  # where the solution is from
+  # The decoder outputs of every iterate, [max_iter, B, ...], if asked for.
+  iterate_preds: Optional[Dict[str, _Array]] = None
 
 
 class EquilibriumNet(coding.CodingNet):
@@ -81,7 +84,8 @@ class EquilibriumNet(coding.CodingNet):
                backward_probe: Optional[_Array] = None,
                with_spectral_radius: bool = False,
                shift: Optional[_Array] = None,
-               return_trajectory: bool = False) -> NetOutput:
+               return_trajectory: bool = False,
+               decode_iterates: bool = False) -> NetOutput:
     """Processes one batch.
 
     Args:
@@ -97,6 +101,8 @@ class EquilibriumNet(coding.CodingNet):
       shift: [B, N, F], added to the equilibrium before it is decoded. The
         gradient with respect to it is what the backward solve starts from.
       return_trajectory: As in `dear_jax.fixed_point`.
+      decode_iterates: Whether to decode every state of the trajectory, which
+        has to be asked for.
 
     Returns:
       Predictions and solution of the (last) algorithm.
@@ -111,7 +117,7 @@ class EquilibriumNet(coding.CodingNet):
     for index, inputs in zip(algorithm_indices, inputs_list):
       output = self._process(inputs, index, repred, with_penalty, edge_list,
                              node_mask, backward_probe, with_spectral_radius,
-                             shift, return_trajectory)
+                             shift, return_trajectory, decode_iterates)
     return output
 
   def _process(self, inputs, index: int, repred: bool, with_penalty: bool,
@@ -119,7 +125,7 @@ class EquilibriumNet(coding.CodingNet):
                node_mask: Optional[_Array],
                backward_probe: Optional[_Array],
                with_spectral_radius: bool, shift: Optional[_Array],
-               return_trajectory: bool) -> NetOutput:
+               return_trajectory: bool, decode_iterates: bool) -> NetOutput:
     encoded = self.encode(inputs, index, edge_list)
     solver = self.processor.solver
     if repred:
@@ -139,9 +145,13 @@ class EquilibriumNet(coding.CodingNet):
       hidden, edges = result.of_nodes(state), result.of_edges(state)
     if shift is not None:
       hidden += shift
-    output_preds = self.decode(inputs, index, encoded, hidden, edges,
-                               edge_list=edge_list, node_mask=node_mask,
-                               repred=repred)
+    decode = functools.partial(
+        self.decode, inputs, index, encoded, edge_list=edge_list,
+        node_mask=node_mask, repred=repred)
+    output_preds = decode(hidden, edges)
+    iterate_preds = None
+    if decode_iterates:
+      iterate_preds = _decode_iterates(decode, result, output_preds)
     penalty = jnp.zeros((), hidden.dtype)
     if with_penalty:
       penalty = result.jacobian_penalty(hk.next_rng_key(),
@@ -153,7 +163,35 @@ class EquilibriumNet(coding.CodingNet):
       radius = result.spectral_radius(hk.next_rng_key())
     return NetOutput(
         output_preds=output_preds, solution=result.solution,
-        jacobian_penalty=penalty, spectral_radius=radius, equilibrium=result)
+        jacobian_penalty=penalty, spectral_radius=radius, equilibrium=result,
+        iterate_preds=iterate_preds)
+
+
+def _decode_iterates(decode, result: processors.EquilibriumResult,
+                     like: Dict[str, _Array]) -> Dict[str, _Array]:
+  """Decodes the states of a solve, one after the other.
+
+  Args:
+    decode: Maps states of nodes and of edges to outputs.
+    result: A solve with its trajectory.
+    like: Outputs of the same shapes.
+
+  Returns:
+    The outputs [max_iter, B, ...], zeros after the last step of the batch.
+  """
+  most = jnp.max(result.solution.steps)
+
+  def decode_one(row):
+    number, state = row
+    # A limit is seldom met, so that most rows are empty.
+    return hk.cond(
+        number < most,
+        lambda x: decode(result.of_nodes(x), result.of_edges(x)),
+        lambda x: jax.tree_util.tree_map(jnp.zeros_like, like), state)
+
+  trajectory = result.solution.trajectory
+  length = len(result.solution.residuals)
+  return hk.map(decode_one, (jnp.arange(length), trajectory))
 
 
 def _extra_steps(result: processors.EquilibriumResult, key: chex.PRNGKey
