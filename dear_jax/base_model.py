@@ -81,7 +81,7 @@ class ReasonerModel(clrs.models.BaselineModel):
     raise NotImplementedError
 
   def _evaluate(self, params, rng_key, batch, index,
-                with_spectral_radius=False):
+                with_spectral_radius=False, with_confidence=False):
     """Predictions, metrics, how every instance fared, and node states."""
     raise NotImplementedError
 
@@ -105,7 +105,7 @@ class ReasonerModel(clrs.models.BaselineModel):
     self.jitted_grad = jax.jit(self._compute_grad, static_argnums=4)
     self.jitted_feedback = jax.jit(self._feedback, donate_argnums=(0, 4),
                                    static_argnums=5)
-    self.jitted_evaluate = jax.jit(self._evaluate, static_argnums=(3, 4))
+    self.jitted_evaluate = jax.jit(self._evaluate, static_argnums=(3, 4, 5))
     self.jitted_accum_opt_update = jax.jit(self._accum_opt_update,
                                            donate_argnums=(0, 2))
 
@@ -219,23 +219,27 @@ class ReasonerModel(clrs.models.BaselineModel):
     return preds, metrics
 
   def evaluate_instances(self, rng_key: _Array, feedback: clrs.Feedback,
-                         algorithm_index: Optional[int] = None
+                         algorithm_index: Optional[int] = None,
+                         with_confidence: bool = False
                          ) -> Tuple[Dict[str, clrs.DataPoint], Metrics]:
     """Predictions, with how every instance fared.
 
     Args:
       rng_key: As in `predict`.
-      feedback: The batch.
+      feedback: The batch; its outputs may be left out.
       algorithm_index: As in `predict`.
+      with_confidence: Whether to tell how sure the decoders are.
 
     Returns:
-      The predictions, and arrays [B]: `steps`, and of a solve also `residual`
-      and `converged`.
+      The predictions, and arrays [B]: `steps`, of a solve also `residual` and
+      `converged`, and `confidence` if asked for: the mean over all entries of
+      the outputs of the probability that was given to what was chosen.
     """
     index = self._index(algorithm_index)
     preds, _, instances, _ = self.jitted_evaluate(
         self._device_params, rng_key,
-        self._batch(feedback.features, feedback.outputs, index), index, False)
+        self._batch(feedback.features, feedback.outputs, index), index, False,
+        with_confidence)
     return preds, instances
 
   def describe_shape(self, features: clrs.Features, algorithm_index: int,
@@ -330,6 +334,21 @@ class ReasonerModel(clrs.models.BaselineModel):
     return decoders.postprocess(
         self._spec[index], output_preds, sinkhorn_temperature=0.1,
         sinkhorn_steps=50, hard=True)
+
+  def _confidence(self, output_preds: Dict[str, _Array], index: int) -> _Array:
+    """[B], the mean probability of what `_postprocess` chooses."""
+    soft = decoders.postprocess(
+        self._spec[index], output_preds, sinkhorn_temperature=0.1,
+        sinkhorn_steps=50, hard=False)
+    chosen = []
+    for point in soft.values():
+      if point.type_ == clrs.Type.SCALAR:
+        continue  # a number without a distribution
+      probability = (jnp.maximum(point.data, 1 - point.data)
+                     if point.type_ == clrs.Type.MASK
+                     else jnp.max(point.data, axis=-1))
+      chosen.append(jnp.reshape(probability, (len(probability), -1)))
+    return jnp.mean(jnp.concatenate(chosen, axis=1), axis=1)
 
   def _compute_grad(self, params, rng_key, batch, extra, algorithm_index):
     grads, metrics = jax.grad(self._loss, has_aux=True)(

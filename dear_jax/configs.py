@@ -5,7 +5,7 @@
 import dataclasses
 import math
 import os
-from typing import Optional, Tuple, Union
+from typing import Any, Mapping, Optional, Tuple, Union
 
 from dear_jax import checkpoints
 from dear_jax import models
@@ -263,6 +263,11 @@ PRESETS = {
 _BEFORE = {'average': False}
 
 
+def from_settings(settings: Mapping[str, Any]) -> TrainConfig:
+  """The settings that were stored as a dictionary, by any version so far."""
+  return TrainConfig(**{**_BEFORE, **settings})
+
+
 def load_config(workdir: checkpoints.PathLike) -> TrainConfig:
   """Reads the settings of a run from its folder.
 
@@ -277,7 +282,7 @@ def load_config(workdir: checkpoints.PathLike) -> TrainConfig:
   """
   stored = checkpoints.read_json(workdir, 'config.json')
   try:
-    return TrainConfig(**{**_BEFORE, **stored['config']})
+    return from_settings(stored['config'])
   except (KeyError, TypeError, ValueError) as e:
     raise checkpoints.RunError(
         f'The config.json in {os.fspath(workdir)} was not written by this '

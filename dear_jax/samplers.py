@@ -249,7 +249,25 @@ class TaskSampler:
   def _sample(self, size: int, samples: np.ndarray) -> clrs.Feedback:
     """Makes the samples of these numbers."""
     draws = streams.Draws(self._samples, samples, split=self._lane, size=size)
-    feedback = self._task.sample(draws, self._random_pos, self._with_lengths)
+    return self._present(
+        self._task.sample(draws, self._random_pos, self._with_lengths))
+
+  def pose(self, with_outputs: bool = True, **problems: np.ndarray
+           ) -> clrs.Feedback:
+    """The batch of given problems, in the form that this sampler's have.
+
+    Args:
+      with_outputs: Whether to solve them.
+      **problems: As in `tasks.Task.feedback`; of any number and size.
+
+    Returns:
+      The batch, with evenly spaced positions.
+    """
+    return self._present(self._task.feedback(
+        with_lengths=self._with_lengths, with_outputs=with_outputs, **problems))
+
+  def _present(self, feedback: clrs.Feedback) -> clrs.Feedback:
+    """What is done to every batch of the task."""
     if self._pred_as_input:
       feedback = move_pred_to_inputs(feedback)
     feedback = _whole_pointers(feedback)

@@ -19,6 +19,7 @@ import functools
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import clrs
+from clrs._src import probing
 from dear_jax import algorithms
 from dear_jax import progress
 from dear_jax import step_counts
@@ -69,17 +70,19 @@ class Task:
     return self.feedback(pos, with_lengths, **problems)
 
   def feedback(self, pos: Optional[_Array] = None, with_lengths: bool = False,
-               **problems: _Array) -> clrs.Feedback:
+               with_outputs: bool = True, **problems: _Array) -> clrs.Feedback:
     """The batch of these problems.
 
     Args:
       pos: [B, N], if positions are not evenly spaced.
       with_lengths: Whether lengths are those of CLRS, or ones.
+      with_outputs: Whether to solve the problems.
       **problems: `A` [B, N, N] and, if there is a source, `s` [B]; or `key`
         [B, N] and, if there is one, `target` [B].
 
     Returns:
-      Inputs, one step of hints and outputs, as CLRS would have them.
+      Inputs, one step of hints and, if asked for, outputs, as CLRS would have
+      them.
     """
     inputs = dict(problems)
     batch_size, nb_nodes = problems['A' if 'A' in problems else 'key'].shape[:2]
@@ -96,7 +99,8 @@ class Task:
     return clrs.Feedback(
         clrs.Features(self._probes(clrs.Stage.INPUT, inputs),
                       self._probes(clrs.Stage.HINT, hints), lengths),
-        self._probes(clrs.Stage.OUTPUT, self.solve(**problems)))
+        self._probes(clrs.Stage.OUTPUT, self.solve(**problems))
+        if with_outputs else [])
 
   def _probes(self, stage: str, data: _Arrays) -> List[clrs.DataPoint]:
     return [clrs.DataPoint(name, location, type_, data[name])
@@ -136,6 +140,33 @@ class ClrsTask:
     # The hints of a whole batch may take hundreds of megabytes; those of one
     # sample are dropped before the next one is made.
     return first_hint_step(sampler.next(1), with_lengths)
+
+  def feedback(self, *, with_lengths: bool = False, with_outputs: bool = True,
+               **problems: _Array) -> clrs.Feedback:
+    """The batch of these problems, as in `Task`.
+
+    CLRS' algorithm is run in either case, as it is what makes the inputs.
+
+    Args:
+      with_lengths: Whether lengths are those of CLRS, or ones.
+      with_outputs: Whether to keep what the algorithm has found.
+      **problems: `A` [B, N, N] and, if there is a source, `s` [B]; or `key`
+        [B, N].
+
+    Returns:
+      Inputs, one step of hints and, if asked for, outputs.
+    """
+    algorithm = getattr(clrs.algorithms, self._name)
+    feedbacks = []
+    for arguments in zip(*problems.values()):
+      # CLRS sorts in place.
+      _, probes = algorithm(*(np.copy(x) for x in arguments))
+      inputs, outputs, hints = probing.split_stages(probes, self.spec)
+      lengths = np.array([len(hints[0].data)], np.float64)
+      feedbacks.append(first_hint_step(clrs.Feedback(
+          clrs.Features(inputs, hints, lengths),
+          outputs if with_outputs else []), with_lengths))
+    return _concatenate(feedbacks)
 
 
 def clrs_options(name: str) -> Dict[str, Any]:
