@@ -71,7 +71,8 @@ pre {
 }
 .runs input { margin: 0; accent-color: var(--c); }
 .key { flex: none; }
-.key line { stroke: var(--c); stroke-width: 2.5; stroke-dasharray: var(--dash); }
+.key line { stroke: var(--c); stroke-width: 2.5;
+            stroke-dasharray: var(--dash); }
 .card {
   background: var(--card); border: 1px solid var(--rule); border-radius: 10px;
 }

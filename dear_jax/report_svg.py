@@ -23,7 +23,8 @@ COLOURS = 8
 
 # Control characters; halves of pairs, which names of files can have; and
 # what is no character at all.
-_FORBIDDEN = re.compile('[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]')
+_FORBIDDEN = re.compile(
+    '[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]')
 
 # Dashes, as lengths of strokes and gaps in pixels; the first has none.
 DASHES = ((), (7, 3), (2, 2.5), (9, 3, 2, 3))
