@@ -22,7 +22,7 @@ setuptools.setup(
     author='The dear_jax authors',
     license='Apache-2.0',
     packages=['dear_jax'],
-    package_data={'dear_jax': ['py.typed']},
+    package_data={'dear_jax': ['py.typed', 'data/*']},
     python_requires='>=3.10',
     # requirements.txt has the exact set that the tests pass with.
     install_requires=[
@@ -39,8 +39,10 @@ setuptools.setup(
     ],
     extras_require={
         'plots': ['matplotlib>=3.8'],
-        'test': ['jaxopt>=0.8.5', 'matplotlib>=3.8', 'pytest>=8',
-                 'pytest-xdist>=3'],
+        'tensorboard': ['tensorboardX>=2.6'],
+        'test': ['ipykernel>=6', 'jaxopt>=0.8.5', 'matplotlib>=3.8',
+                 'nbclient>=0.10', 'nbformat>=5', 'networkx>=3', 'pytest>=8',
+                 'pytest-xdist>=3', 'tensorboardX>=2.6'],
     },
     classifiers=[
         'Programming Language :: Python :: 3',

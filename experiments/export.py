@@ -1,0 +1,49 @@
+# Copyright 2026 The dear_jax authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the best parameters of a run, with its settings, to one small file.
+
+Example:
+
+  python experiments/export.py RUN_FOLDER --out=my_bfs.npz
+
+`dear_jax.load('my_bfs.npz')` then answers questions on any machine; the run
+folder is not needed any more. The commands that made the file are kept in it,
+as `made_by` of the loaded reasoner.
+"""
+
+import os
+import pathlib
+
+from absl import app
+from absl import flags
+
+import cli
+
+_OUT = flags.DEFINE_string(
+    'out', None, 'file to write, ending in .npz (default: reasoner.npz in the '
+    'run folder)')
+_COMMAND = flags.DEFINE_string(
+    'command', None, 'the command that made the run, to be kept in the file')
+
+
+def main(argv):
+  folder = argv[1]
+  out = pathlib.Path(_OUT.value or os.path.join(folder, 'reasoner.npz'))
+  with cli.silence():
+    import dear_jax  # pylint: disable=g-import-not-at-top
+    load = dear_jax.load
+  if not os.path.isdir(folder):
+    cli.fail(f'{folder} is not a run folder.')
+  if not out.parent.is_dir():
+    cli.fail(f'There is no folder {out.parent} to write {out.name} to.')
+  try:
+    reasoner = load(folder)
+    reasoner.save(out, made_by=_COMMAND.value)
+  except ValueError as e:
+    cli.fail(str(e))
+  print(f'{out}: {reasoner}, {out.stat().st_size / 2**20:.2f} MiB')
+
+
+if __name__ == '__main__':
+  app.run(main, flags_parser=lambda argv: cli.parse_flags(
+      argv, positional='RUN_FOLDER'))
