@@ -1,23 +1,18 @@
 # Copyright 2026 The dear_jax authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of experiments/benchmark_sampling.py, as a program."""
+"""Tests of experiments/benchmark_sampling.py."""
 
-import pathlib
 import subprocess
 import sys
 
-SCRIPT = (pathlib.Path(__file__).resolve().parent.parent / 'experiments'
-          / 'benchmark_sampling.py')
-
-
-def run(*args):
-  return subprocess.run([sys.executable, str(SCRIPT), *args], timeout=300,
-                        capture_output=True, text=True, check=False)
+from tests import commands
 
 
 def test_one_table():
-  result = run('--tasks=minimum,bfs', '--sizes=4,16', '--seconds=0.01',
-               '--nosteps')
+  result = subprocess.run(
+      [sys.executable, str(commands.EXPERIMENTS / 'benchmark_sampling.py'),
+       '--tasks=minimum,bfs', '--sizes=4,16', '--seconds=0.01', '--nosteps'],
+      timeout=300, capture_output=True, text=True, check=False)
   assert result.returncode == 0, result.stderr
   lines = result.stdout.splitlines()
   table = [line for line in lines if line.startswith('|')]
@@ -28,8 +23,8 @@ def test_one_table():
 
 
 def test_a_mistake_is_one_line():
-  result = run('--tasks=bsf')
-  assert result.returncode == 2
-  assert "did you mean 'bfs'" in result.stderr
-  assert result.stderr.count('\n') == 1
-  assert not result.stdout
+  code, out, err = commands.Command('benchmark_sampling.py')('--tasks=bsf')
+  assert code == 2
+  assert "did you mean 'bfs'" in err
+  assert err.count('\n') == 1
+  assert not out

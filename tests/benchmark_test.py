@@ -1,26 +1,23 @@
 # Copyright 2026 The dear_jax authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of experiments/benchmark.py, as a program."""
+"""Tests of experiments/benchmark.py."""
 
 import json
-import pathlib
 import subprocess
 import sys
 
-SCRIPT = (pathlib.Path(__file__).resolve().parent.parent / 'experiments'
-          / 'benchmark.py')
+from tests import commands
+
 TINY = ('--quick', '--batch_size=4', '--training_size=4', '--sizes=4,5',
         '--width=4')
 
 
-def run(*args):
-  return subprocess.run([sys.executable, str(SCRIPT), *args], timeout=600,
-                        capture_output=True, text=True, check=False)
-
-
 def test_tables_and_numbers(tmp_path):
   out = tmp_path / 'numbers.json'
-  result = run('--task=bfs', f'--out={out}', *TINY)
+  result = subprocess.run(
+      [sys.executable, str(commands.EXPERIMENTS / 'benchmark.py'),
+       '--task=bfs', f'--out={out}', *TINY], timeout=600, capture_output=True,
+      text=True, check=False)
   assert result.returncode == 0, result.stderr
   tables = [[line for line in part.splitlines() if line.startswith('|')]
             for part in result.stdout.split('\n\n')]
@@ -40,12 +37,13 @@ def test_tables_and_numbers(tmp_path):
 
 
 def test_mistakes_are_one_line(tmp_path):
+  command = commands.Command('benchmark.py')
   for args, message in (
       (['--task=bsf'], "did you mean 'bfs'"),
       (['--sizes=16,x'], "sizes must be whole numbers such as 16,64, got '16"),
       ([f'--run={tmp_path}'], 'config.json')):
-    result = run(*args)
-    assert result.returncode == 2
-    assert message in result.stderr
-    assert result.stderr.count('\n') == 1, result.stderr
-    assert not result.stdout
+    code, out, err = command(*args)
+    assert code == 2
+    assert message in err
+    assert err.count('\n') == 1, err
+    assert not out

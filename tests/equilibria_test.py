@@ -4,7 +4,6 @@
 
 import dataclasses
 import json
-import pathlib
 import subprocess
 import sys
 
@@ -13,15 +12,12 @@ from dear_jax import equilibria
 from dear_jax import hint_steps
 import numpy as np
 import pytest
-
-SCRIPT = (pathlib.Path(__file__).resolve().parent.parent / 'experiments'
-          / 'equilibria.py')
+from tests import commands
 
 
-def run(*args):
-  return subprocess.run([sys.executable, str(SCRIPT), *map(str, args)],
-                        timeout=300, capture_output=True, text=True,
-                        check=False)
+@pytest.fixture(name='command', scope='module')
+def _command():
+  return commands.Command('equilibria.py')
 
 
 def one(index, size=3):
@@ -158,8 +154,11 @@ def test_equal_states_with_different_successors():
 
 
 def test_command(tmp_path):
-  result = run('--algorithm=minimum,bfs', '--size=5', '--samples=3',
-               f'--output={tmp_path}/figures.json')
+  result = subprocess.run(
+      [sys.executable, str(commands.EXPERIMENTS / 'equilibria.py'),
+       '--algorithm=minimum,bfs', '--size=5', '--samples=3',
+       f'--output={tmp_path}/figures.json'], timeout=300, capture_output=True,
+      text=True, check=False)
   assert result.returncode == 0, result.stderr
   lines = [line for line in result.stdout.splitlines() if line.startswith('|')]
   rows = [[cell.strip() for cell in line.split('|')[1:-1]] for line in lines]
@@ -181,9 +180,9 @@ def test_command(tmp_path):
     ('--output=no/such/folder.json', 'there is no folder'),
     ('--output=.', '--output=. is a folder'),
     ('bfs', "unexpected argument 'bfs'")])
-def test_a_mistake_is_one_line(arg, message):
-  result = run(arg)
-  assert result.returncode == 2
-  assert message in result.stderr
-  assert result.stderr.count('\n') == 1
-  assert not result.stdout
+def test_a_mistake_is_one_line(command, arg, message):
+  code, out, err = command(arg)
+  assert code == 2
+  assert message in err
+  assert err.count('\n') == 1
+  assert not out
