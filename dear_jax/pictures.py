@@ -382,7 +382,7 @@ class _Page:
 
   def draw_legend(self, instance):
     self.figure.legend(
-        handles=panels.legend(instance), loc='center', frameon=False, fontsize=9,
+        handles=panels.legend(instance), loc='center', frameon=False,
         bbox_to_anchor=(0.5, 1 - self._legend_at / self._height), ncols=8,
-        handlelength=2.2, columnspacing=1.6, labelcolor=panels.INK,
-        borderaxespad=0)
+        fontsize=9, handlelength=2.2, columnspacing=1.6,
+        labelcolor=panels.INK, borderaxespad=0)

@@ -1,0 +1,194 @@
+# Copyright 2026 The dear_jax authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Shows how a trained model finds the equilibrium of one instance.
+
+Examples:
+
+  # the first graph of size 16 of the run's test samples
+  python experiments/show.py RUN_FOLDER
+
+  # another one, larger than in training
+  python experiments/show.py RUN_FOLDER --size=32 --sample=3
+
+  # what becomes of it if the solver goes on, with plain iteration
+  python experiments/show.py RUN_FOLDER --solver=picard --tol=0.001
+
+  # only the PNG, into another folder
+  python experiments/show.py RUN_FOLDER --noanimation --out=pictures
+
+Writes equilibrium.png, with up to eight iterations side by side, and
+equilibrium.gif, with one frame an iteration: the graph with the pointers that
+the model would answer at that point, an array in the order that they give, or
+the element that was chosen. What is wrong is orange and dashed; the residuals
+are beneath. Prints a table in Markdown on stdout. Samples are those of the
+run's test, which training did not see. Needs matplotlib.
+"""
+
+import contextlib
+import importlib.util
+import math
+import os
+
+from absl import app
+from absl import flags
+from absl import logging
+
+import cli
+import trained
+
+_SIZE = flags.DEFINE_integer('size', 16, 'size of the instance')
+_SAMPLE = flags.DEFINE_integer(
+    'sample', 0, "number of the instance among the run's test samples")
+_SOLVER = flags.DEFINE_string(
+    'solver', None, "anderson, picard or broyden (default: the run's)")
+_TOL = flags.DEFINE_float(
+    'tol', None, "relative residual at which the solver stops (default: the "
+    "run's)")
+_MAX_ITER = flags.DEFINE_integer(
+    'max_iter', None, 'the most solver steps, here and now (default: four '
+    "times the run's max_iter, as in its own test)")
+_OUT = flags.DEFINE_string(
+    'out', None, 'a folder for the pictures (default: RUN_FOLDER)')
+_ANIMATION = flags.DEFINE_boolean(
+    'animation', True, 'whether to write a GIF as well')
+
+_NAME = 'equilibrium'
+_DPI = 120
+_MOST_ROWS = 20
+
+
+def check_flags():
+  """Fails if a flag cannot be right, whatever the run is."""
+  if _TOL.value is not None and not (math.isfinite(_TOL.value)
+                                     and _TOL.value > 0):
+    cli.fail(f'--tol must be a number above 0, got {_TOL.value:g}.')
+  if _MAX_ITER.value is not None and _MAX_ITER.value < 1:
+    cli.fail(f'--max_iter must be at least 1, got {_MAX_ITER.value}.')
+  if importlib.util.find_spec('matplotlib') is None:
+    cli.fail('matplotlib is not installed, which draws the pictures: pip '
+             "install 'dear-jax[plots]' installs it.", code=1)
+
+
+def output_folder(folder):
+  """Where the pictures go; fails if nothing can be written there."""
+  out = _OUT.value or folder
+  if not os.path.isdir(out):
+    cli.fail(f'--out={out}: there is no such folder.')
+  if not os.access(out, os.W_OK):
+    cli.fail(f'{out} cannot be written to; choose another --out.')
+  return out
+
+
+def settings_in_force(config):
+  """How the run is solved: as it was tested, except for what flags say."""
+  # pylint: disable=g-import-not-at-top
+  from dear_jax import models
+  from dear_jax import samplers
+  from dear_jax import solvers
+  if _SOLVER.value is not None:
+    try:
+      samplers.check_choice('solver', _SOLVER.value, solvers.METHODS)
+    except ValueError as e:
+      cli.fail(str(e))
+  return dict(
+      solver=_SOLVER.value or config.solver, tol=_TOL.value or config.tol,
+      max_iter=_MAX_ITER.value or models.EVAL_ITERATIONS * config.max_iter)
+
+
+def choose_sample(run):
+  """The sampler of the run's test samples, each of them a batch."""
+  # pylint: disable=g-import-not-at-top
+  from dear_jax import pictures
+  from dear_jax import samplers
+  least = samplers.min_size(run.algorithm)
+  if _SIZE.value < least:
+    cli.fail(f'--size must be at least {least} for {run.algorithm}, got '
+             f'{_SIZE.value}.')
+  count = run.config.test_samples
+  if not 0 <= _SAMPLE.value < count:
+    cli.fail(f'--sample must be in 0..{count - 1}, as the run has {count} test '
+             f'samples, got {_SAMPLE.value}.')
+  sampler = run.test_set(_SIZE.value, count, 1)
+  try:
+    pictures.kind_of(run.algorithm, sampler.spec)
+  except ValueError as e:
+    cli.fail(str(e))
+  return sampler
+
+
+def print_iterations(instance):
+  """Prints residuals and mistakes, of some iterations if there are many."""
+  from dear_jax import pictures  # pylint: disable=g-import-not-at-top
+  what = 'wrong outputs' if instance.marks else 'wrong pointers'
+  wrong = instance.wrong()
+  cli.print_table(
+      ['iteration', 'residual', f'{what} of {instance.scored()}'],
+      [[str(row + 1), f'{instance.residuals[row]:.4g}', str(wrong[row])]
+       for row in pictures.choose_iterations(instance, _MOST_ROWS)])
+
+
+@contextlib.contextmanager
+def replacing(path):
+  """A path to write to, which takes the place of another once that is done."""
+  root, ending = os.path.splitext(path)
+  temporary = f'{root}.tmp{ending}'
+  try:
+    yield temporary
+    os.replace(temporary, path)
+  finally:
+    if os.path.exists(temporary):
+      os.remove(temporary)
+
+
+def draw(trace, feedback, run, settings, out):
+  """Writes the pictures."""
+  from dear_jax import pictures  # pylint: disable=g-import-not-at-top
+  options = dict(
+      tol=settings['tol'],
+      title=f'{run.algorithm}, size {_SIZE.value}, test sample '
+            f'{_SAMPLE.value}, {settings["solver"]}')
+  path = os.path.join(out, f'{_NAME}.png')
+  with replacing(path) as temporary:
+    pictures.strip(trace, feedback, run.algorithm, **options).savefig(
+        temporary, dpi=_DPI)
+  print(f'Wrote {path}.', flush=True)
+  if _ANIMATION.value:
+    path = os.path.join(out, f'{_NAME}.gif')
+    pictures.animate(trace, feedback, run.algorithm, path, **options)
+    print(f'Wrote {path}.', flush=True)
+
+
+def main(argv):
+  logging.set_verbosity(logging.ERROR)
+  folder = argv[1]
+  check_flags()
+  run = trained.Run(folder, only_dear=True)
+  out = output_folder(folder)
+  settings = settings_in_force(run.config)
+  sampler = choose_sample(run)
+  # pylint: disable=g-import-not-at-top
+  from dear_jax import pictures
+  from dear_jax import tracing
+  from dear_jax import training
+  training.enable_compilation_cache()
+  feedback = sampler.batch(_SAMPLE.value)
+  try:
+    # The limit is meant as it stands, not as one of training.
+    model = run.model(sampler, eval_iterations=1, **settings)
+    trace = tracing.trace(model, feedback)
+    instance = pictures.read(trace, feedback, run.algorithm)
+    print(f'{run.algorithm}, size {_SIZE.value}, test sample {_SAMPLE.value}, '
+          f'{settings["solver"]}, tolerance {settings["tol"]:g}: '
+          f'{instance.ending()}.\n')
+    print_iterations(instance)
+    draw(trace, feedback, run, settings, out)
+  except KeyboardInterrupt:
+    cli.fail('aborted.', code=130)
+  except ValueError as e:
+    # Such as parameters that another version of the library has named.
+    cli.fail(f'{folder} cannot be shown: {str(e).splitlines()[0]}', code=1)
+
+
+if __name__ == '__main__':
+  app.run(main, flags_parser=lambda argv: cli.parse_flags(
+      argv, positional='RUN_FOLDER'))
