@@ -31,9 +31,8 @@ COMMANDS = sorted(path for path in ROOT.glob('experiments/*.py')
 RUN = ('adding_a_processor', 'adding_a_task', 'choosing', 'how_it_works',
        'troubleshooting')
 
-# Written about already, and about to be there: names under dear_jax, and files.
-UNDER_WAY = {'dear_jax/picture*.py', 'experiments/show.py',
-             'experiments/notebooks/dear_on_clrs.ipynb'}
+# Files that are written about already, and about to be there.
+UNDER_WAY = {'docs/data.md', 'docs/differences.md', 'experiments/show.py'}
 
 each_page = pytest.mark.parametrize(
     'page', PAGES, ids=[path.stem for path in PAGES])
@@ -113,6 +112,8 @@ def test_links_lead_somewhere(page):
       continue
     path, _, anchor = target.partition('#')
     file = page if not path else page.parent / path
+    if file.resolve().relative_to(ROOT).as_posix() in UNDER_WAY:
+      continue
     assert file.exists(), target
     if anchor:
       assert anchor in anchors(read(file)), target
@@ -174,7 +175,7 @@ def test_names_exist(page):
     for module, name in re.findall(r'(?<![\w./])(\w+)\.([a-zA-Z_]\w*)', line):
       if module in MODULES and name not in ('py', 'md', 'json', 'png'):
         names.add(f'{module}.{name}')
-  for name in sorted(names - UNDER_WAY):
+  for name in sorted(names):
     resolve(name)
 
 
@@ -209,8 +210,7 @@ def test_every_module_has_its_place():
     assert any(fnmatch.fnmatch(module, p) for p in patterns), (
         f'docs/how_it_works.md has no row for {module}.py.')
   for pattern in patterns:
-    path = f'dear_jax/{pattern}.py'
-    assert path in UNDER_WAY or list(ROOT.glob(path)), path
+    assert fnmatch.filter(MODULES, pattern), f'There is no {pattern}.py.'
 
 
 def test_every_kind_of_processor_can_be_chosen():
