@@ -40,13 +40,22 @@ def test_ci_runs_the_line_of_the_readme():
   assert 'pytest' in last and last in readme.splitlines()
 
 
-def test_the_data_example_of_the_readme():
-  readme = (_ROOT / 'README.md').read_text(encoding='utf-8')
-  section = readme.split('## Data', 1)[1]
-  example = re.search(r'```python\n(.*?)```', section, re.DOTALL).group(1)
+def _run_example(page, section=''):
+  """Runs the first Python example of a section; returns its names."""
+  text = (_ROOT / page).read_text(encoding='utf-8').split(section, 1)[1]
+  example = re.search(r'```python\n(.*?)```', text, re.DOTALL).group(1)
   scope = {'dear_jax': dear_jax}
-  exec(compile(example, 'README.md', 'exec'), scope)  # pylint:disable=exec-used
-  assert len(scope['splits'].train) == 3125
+  exec(compile(example, page, 'exec'), scope)  # pylint:disable=exec-used
+  return scope
+
+
+def test_the_example_of_the_data_page():
+  assert len(_run_example('docs/data.md', '# Data')['splits'].train) == 3125
+
+
+def test_the_first_question_of_the_readme():
+  scope = _run_example('README.md', '## Ask')
+  assert scope['outputs']['pi'].tolist() == [0, 0, 1]
 
 
 def test_version_is_in_the_changelog():
