@@ -206,6 +206,13 @@ class TrainConfig:
   def _check_parts(self):
     """Checks that the optional parts go together."""
     models.check_test_steps(self.test_steps)
+    if self.layout == 'sparse':
+      for algorithm in self.algorithms:
+        if not samplers.has_graph(algorithm) or self.kind != 'dear_pgn':
+          raise ValueError(
+              f'layout=sparse needs a task with a graph and the processor '
+              f'dear_pgn, not {algorithm} and {self.kind}; layout=auto takes '
+              'it where it can.')
     if self.cgp:
       for algorithm in self.algorithms:
         if not samplers.has_graph(algorithm):

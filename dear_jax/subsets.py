@@ -48,7 +48,7 @@ def without_overflow(args: Any, instances: _Array, batch_size: int) -> _Array:
 
 def _of_graph(context: Any) -> Any:
   """The context of the input graph, also where there is a Cayley graph."""
-  return context.get('graph', context)
+  return context['graph'] if 'cayley' in context else context
 
 
 def _take_context(context: Any, instances: _Array) -> Any:

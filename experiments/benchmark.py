@@ -42,7 +42,7 @@ _TASK = flags.DEFINE_string('task', 'bfs', 'task to measure on')
 _PROCESSOR = flags.DEFINE_string('processor', 'dear_pgn', 'kind of processor')
 _LAYOUT = flags.DEFINE_string('layout', 'auto', 'auto, dense or sparse')
 _RUN = flags.DEFINE_string(
-    'run', None, 'run folder whose best parameters to measure with')
+    'run', None, 'folder of a run whose best parameters are measured')
 _QUICK = flags.DEFINE_boolean(
     'quick', False, 'fewer sizes and rounds; no unrolled gradient, no memory, '
     'no cold start')

@@ -40,7 +40,7 @@ _STEPS = flags.DEFINE_boolean(
     'steps', True, 'whether to measure training steps too, which compiles one '
     'program a task')
 _SECONDS = flags.DEFINE_float(
-    'seconds', 0.5, 'how long to measure CLRS, and us, in each of three turns')
+    'seconds', 0.5, 'how long to measure each side, in each of three turns')
 
 _BATCH_SIZE = 32
 _TURNS = 3

@@ -11,8 +11,8 @@ Examples:
   python experiments/convergence.py RUN_FOLDER --size=64 --nodense
 
 Prints a table in Markdown on stdout and writes convergence.json and
-convergence.png into the run folder, or elsewhere with --output. For every
-instance it has: the solver's steps and residual; the distance from there to the
+convergence.png into the run folder, or elsewhere with --output. The table has,
+for every instance: the solver's steps and residual; the distance from there to the
 fixed point; the spectral radius of the step at the state that the solver
 returned, and at the fixed point; steps and residual of the backward solve, its
 error against a dense solve in double precision, and by what factor the exact
@@ -35,19 +35,19 @@ _SIZE = flags.DEFINE_integer('size', 16, 'size of the instances', lower_bound=2)
 _INSTANCES = flags.DEFINE_integer(
     'instances', 16, 'how many to look at', lower_bound=1)
 _TOL = flags.DEFINE_float(
-    'tol', None, 'forward tolerance; by default that of the run',
+    'tol', None, "forward tolerance (default: the run's)",
     lower_bound=1e-9)
 _DECAY = flags.DEFINE_float(
-    'decay', None, 'backward_decay; by default that of the run',
+    'decay', None, "backward_decay (default: the run's)",
     lower_bound=0, upper_bound=1)
 _BACKWARD_MAX_ITER = flags.DEFINE_integer(
-    'backward_max_iter', None, 'the most steps of the backward solve; by '
-    'default that of the run', lower_bound=1)
+    'backward_max_iter', None, 'the most steps of the backward solve '
+    "(default: the run's)", lower_bound=1)
 _DENSE = flags.DEFINE_boolean(
     'dense', True, 'whether to compute Jacobians, and what follows from them')
 _SPECTRA = flags.DEFINE_integer(
-    'spectra', 2, 'of how many instances to compute all eigenvalues, which '
-    'takes seconds each', lower_bound=0)
+    'spectra', 2, 'number of instances of which to compute all eigenvalues; '
+    'each takes seconds', lower_bound=0)
 _OUTPUT = flags.DEFINE_string(
     'output', None, 'where to write the JSON and the picture, without ending; '
     'by default RUN_FOLDER/convergence')

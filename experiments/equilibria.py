@@ -33,15 +33,15 @@ from absl import flags
 import cli
 
 _ALGORITHM = flags.DEFINE_string(
-    'algorithm', None, 'algorithms, separated by commas; by default all of '
-    'CLRS-30')
+    'algorithm', None, 'algorithms, separated by commas (default: all of '
+    'CLRS-30)')
 _SIZE = flags.DEFINE_integer('size', 16, 'size of the samples', lower_bound=4)
 _SAMPLES = flags.DEFINE_integer(
     'samples', 100, 'how many samples of each algorithm', lower_bound=1)
 _SEED = flags.DEFINE_integer('seed', 0, 'seed of the samples', lower_bound=0,
                              upper_bound=2**32 - 1)
 _OUTPUT = flags.DEFINE_string(
-    'output', None, 'a JSON file for all figures; by default none is written')
+    'output', None, 'a JSON file for all figures (default: none is written)')
 
 # Seconds after which it is worth saying how far it is.
 _PATIENCE = 3.0

@@ -1,6 +1,6 @@
 # Copyright 2026 The dear_jax authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Evaluates a trained run on sizes, graphs and solver settings of all kinds.
+"""Evaluates a trained run by size, graph density and solver settings.
 
 Examples:
 
@@ -23,8 +23,8 @@ steps in place of solver steps, and neither tolerance nor iteration limit.
 
 Prints tables in Markdown on stdout; progress goes to stderr. Writes
 evaluation.json and evaluation.png into the run folder, or where --output says,
-once all is done. Every setting and every size is compiled for, which can take
-longer than the evaluation; compiled programs are kept for the next time.
+once all is done. Every setting and every size needs a compilation, which can
+take longer than the evaluation; compiled programs are kept for the next time.
 """
 
 import itertools
@@ -61,16 +61,17 @@ _TOL = flags.DEFINE_float(
     'tol', None, "relative residual at which the solver stops (default: the "
     "run's)")
 _MAX_ITER = flags.DEFINE_integer(
-    'max_iter', None, 'the most solver steps, here and now (default: four '
+    'max_iter', None, 'the most solver steps in this evaluation (default: four '
     "times the run's max_iter, as in its own test)")
 _MODEL = flags.DEFINE_string(
-    'model', None, 'dear or nar: take the parameters for those of the other '
-    "kind of model (default: the run's)")
+    'model', None, "dear or nar: use the run's parameters in this kind of "
+    "model (default: the run's)")
 _TEST_STEPS = flags.DEFINE_string(
     'test_steps', None, 'steps of a run with model=nar: the true number, the '
     "one that it has learned, or a number such as 64 (default: the run's)")
 _SIZES = flags.DEFINE_string('sizes', None,
-                             f'sizes to evaluate on {_defaults("sizes")}')
+                             'sizes to evaluate on, separated by commas '
+                             + _defaults('sizes'))
 _SAMPLES = flags.DEFINE_integer(
     'samples', None, 'samples of every size, rounded up to whole batches '
     f'{_defaults("samples")}')
@@ -80,10 +81,12 @@ _SWEEP_SIZE = flags.DEFINE_integer(
     'sweep_size', None, 'size of the samples for densities, tolerances and '
     "iteration limits (default: the run's test_size)")
 _TOLS = flags.DEFINE_string('tols', None,
-                            f'tolerances to go through {_defaults("tols")}')
+                            'tolerances to go through, separated by commas '
+                            + _defaults('tols'))
 _MAX_ITERS = flags.DEFINE_string(
     'max_iters', None,
-    f'iteration limits to go through {_defaults("max_iters")}')
+    'iteration limits to go through, separated by commas '
+    + _defaults('max_iters'))
 _ONLY = flags.DEFINE_string(
     'only', None, f'some of {", ".join(PARTS)}, separated by commas (default: '
     'all that the run has)')

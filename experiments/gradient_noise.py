@@ -1,6 +1,6 @@
 # Copyright 2026 The dear_jax authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Compares what different gradients of a trained model have in common.
+"""Compares different gradients of a trained model: do batches agree on them?
 
 Example:
 
@@ -28,7 +28,8 @@ _BATCHES = flags.DEFINE_integer('batches', 8, 'how many batches to compare',
 _SIZE = flags.DEFINE_integer('size', 16, 'size of the instances',
                              lower_bound=2)
 _DECAYS = flags.DEFINE_string('decays', '0.3,0.6,0.8,1',
-                              'decays of the implicit gradient')
+                              'decays of the implicit gradient, separated by '
+                              'commas')
 _BOUND = flags.DEFINE_float('bound', 1.5, 'bound of the implicit gradient',
                             lower_bound=0)
 _UNROLLED = flags.DEFINE_boolean(

@@ -1,6 +1,6 @@
 # Copyright 2026 The dear_jax authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Trains a deep equilibrium algorithmic reasoner on CLRS algorithms.
+"""Trains a deep equilibrium reasoner, or a baseline, on CLRS algorithms.
 
 Examples:
 
@@ -44,7 +44,7 @@ _DEFINE = {'string': flags.DEFINE_string, 'integer': flags.DEFINE_integer,
 SETTINGS = (
     ('algorithm', 'string', 'bfs',
      'task to train on, or several, separated by commas: any algorithm of '
-     'clrs, search, strongly_connected_components_local'),
+     'clrs, or search or strongly_connected_components_local'),
     ('model', 'string', 'dear',
      'dear solves for an equilibrium; nar, the baseline, takes as many steps '
      'as the algorithm'),
@@ -52,12 +52,12 @@ SETTINGS = (
      'dear_pgn, dear_triplet_mpnn, or dear_<kind> for any processor of clrs; '
      'with --model=nar the same without dear_'),
     ('test_steps', 'string', 'true',
-     'steps of a nar in validation and test: the true number, the one that it '
-     'has learned, or a number such as 64'),
+     'steps of a nar in validation and test: true (those of the algorithm), '
+     'learned, or a number such as 64'),
     ('batch_size', 'integer', '32', 'samples in a training batch'),
     ('hidden_size', 'integer', '128', 'width of the node states'),
     ('learning_rate', 'float', '0.001',
-     "learning rate of Adam; the paper's is 0.0003, without --average"),
+     'learning rate of Adam; the paper has 0.0003 and --noaverage'),
     ('grad_clip_max_norm', 'float', '1.0',
      'norm to which gradients are clipped, 0 for no clipping'),
     ('train_steps', 'integer', '10000', 'training steps'),
@@ -66,10 +66,12 @@ SETTINGS = (
      'training sizes: a range such as 8..16, or one size'),
     ('val_size', 'integer', '16', 'size of the validation samples'),
     ('test_size', 'integer', '64', 'size of the test samples'),
-    ('val_samples', 'integer', '100', 'validation samples'),
-    ('test_samples', 'integer', '100', 'test samples'),
+    ('val_samples', 'integer', '100',
+     'number of validation samples, rounded up to whole batches'),
+    ('test_samples', 'integer', '100',
+     'number of test samples, rounded up to whole batches'),
     ('train_samples', 'integer', 'None',
-     'size of the training set; None draws fresh samples for ever'),
+     'size of the training set; without it, samples are drawn afresh for ever'),
     ('data_cache', 'string', 'None',
      'folder that keeps the samples, for tasks that are slow to draw'),
     ('eval_every', 'integer', '50', 'steps between validations'),
@@ -78,7 +80,9 @@ SETTINGS = (
     ('solver', 'string', 'anderson',
      'fixed-point solver: anderson, picard or broyden'),
     ('tol', 'float', '0.1', 'relative residual at which the solver stops'),
-    ('max_iter', 'integer', '40', 'the most solver steps in training'),
+    ('max_iter', 'integer', '40',
+     'the most solver steps in training; four times as many in validation and '
+     'test'),
     ('gradient', 'string', 'implicit',
      'gradient of the equilibrium: implicit, one_step or unrolled'),
     ('warmup_steps', 'integer', '500',
@@ -87,11 +91,11 @@ SETTINGS = (
     ('backward_max_iter', 'integer', '12',
      'the most solver steps of the implicit gradient'),
     ('backward_decay', 'float', '0.6',
-     'how much of the implicit gradient is passed on from one solver step to '
-     'the next: 1 is exact but can be all noise, 0 is the one-step gradient'),
+     'decay d of the implicit gradient, which solves u = d J^T u + g: 1 is '
+     'exact but can be all noise, 0 is the one-step gradient'),
     ('backward_bound', 'float', '1.5',
-     'the most by which the implicit gradient may enlarge that of an instance, '
-     '0 for no bound'),
+     'the implicit gradient u of an instance is at most this many times as '
+     'long as g; 0 for no bound'),
     ('jacobian_weight', 'float', '0.01',
      "weight of the Jacobian penalty; the paper's code has 0.0001, with the "
      'one-step gradient'),
@@ -108,24 +112,25 @@ SETTINGS = (
     ('stochastic_depth', 'boolean', 'False',
      'a random number of further steps from the equilibrium, in training'),
     ('align_to', 'string', 'None',
-     'folder of a trained --model=nar run, whose states those of the solve '
-     'are to align with'),
-    ('align_weight', 'float', '0.01', 'weight of the alignment'),
+     'folder of a trained --model=nar run; the states of the solve are drawn '
+     'to its states'),
+    ('align_weight', 'float', '0.01', 'weight of the alignment loss'),
     ('init_from', 'string', 'None',
-     'folder of a run whose best parameters to start from, dear or nar'),
-    ('nb_triplet_fts', 'integer', '8', 'triplet features, if any'),
-    ('nb_heads', 'integer', '1', 'attention heads, if any'),
+     'folder of a run, dear or nar, whose best parameters training starts from'),
+    ('nb_triplet_fts', 'integer', '8', 'triplet features of triplet processors'),
+    ('nb_heads', 'integer', '1', 'attention heads of the gat processors'),
     ('average', 'boolean', 'True',
-     'validate and keep the average of the parameters of the last tenth of the '
-     'steps'),
+     'validate and keep the average of the parameters over the last tenth of '
+     'the steps, in place of the last ones'),
     ('encoder_init', 'string', 'xavier_on_scalars',
      'initialiser of the encoders: default or xavier_on_scalars'),
-    ('dropout_prob', 'float', '0.0', 'dropout rate'),
+    ('dropout_prob', 'float', '0.0',
+     'dropout on the states before they are decoded, in training'),
     ('freeze_processor', 'boolean', 'False',
      'train the encoders and decoders only'),
     ('layout', 'string', 'auto',
-     'messages between all pairs of nodes (dense), on edges only (sparse), or '
-     'what is faster (auto)'),
+     'where messages are computed: dense (all pairs of nodes), sparse (edges '
+     'only) or auto (whichever is faster)'),
 )
 
 for _name, _kind, _default, _meaning in SETTINGS:
@@ -135,9 +140,9 @@ flags.DEFINE_alias('processor_type', 'processor')
 _PRESET = flags.DEFINE_string(
     'preset', None,
     'where the settings not given come from: quick (1,000 steps at size 16 '
-    "with the one-step gradient), default (clrs' 10,000 steps), paper (100 "
-    'epochs of 100,000 samples) or gas (default, with granola, stochastic '
-    'depth, and alignment with the run in --align_to)')
+    'with the one-step gradient), default (10,000 steps on sizes 8 to 16), '
+    'paper (100 epochs of 100,000 samples) or gas (default, with granola, '
+    'stochastic depth, and alignment with the run in --align_to)')
 _WORKDIR = flags.DEFINE_string(
     'workdir', None,
     'folder of this run (default: a new one in runs/)')
