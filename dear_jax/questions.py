@@ -89,8 +89,9 @@ _ALIASES = {'A': 'adj', 's': 'source', 'key': 'keys'}
 def check_task(task: str) -> None:
   """Raises a ValueError unless questions can be asked about a task."""
   if task not in _FORMS:
-    raise ValueError(f'{task} takes neither a graph nor an array of keys, which '
-                     f'is all that can be asked about so far: {", ".join(TASKS)}.')
+    raise ValueError(
+        f'{task} takes neither a graph nor an array of keys, which is all that '
+        f'can be asked about so far: {", ".join(TASKS)}.')
 
 
 def read(task: str, args: Sequence[Any], kwargs: Mapping[str, Any], *,

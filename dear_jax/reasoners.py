@@ -353,8 +353,8 @@ def _read_source(source: Union[str, os.PathLike]
         _data() / f'{source}{_SUFFIX}') as shipped_file:
       return _read_file(shipped_file)
   raise ValueError(
-      f'There is no run folder or file {str(source)!r}, and no reasoner of that '
-      f'name comes with dear_jax (those are: {", ".join(shipped())}).')
+      f'There is no run folder or file {str(source)!r}, and no reasoner of '
+      f'that name comes with dear_jax (those are: {", ".join(shipped())}).')
 
 
 def _read_file(path: pathlib.Path):

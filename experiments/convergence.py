@@ -12,8 +12,8 @@ Examples:
 
 Prints a table in Markdown on stdout and writes convergence.json and
 convergence.png into the run folder, or elsewhere with --output. The table has,
-for every instance: the solver's steps and residual; the distance from there to the
-fixed point; the spectral radius of the step at the state that the solver
+for every instance: the solver's steps and residual; the distance from there to
+the fixed point; the spectral radius of the step at the state that the solver
 returned, and at the fixed point; steps and residual of the backward solve, its
 error against a dense solve in double precision, and by what factor the exact
 adjoint u = (I - J^T)^-1 g is longer than g. Jacobians take (size * width)^2

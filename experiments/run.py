@@ -116,8 +116,10 @@ SETTINGS = (
      'to its states'),
     ('align_weight', 'float', '0.01', 'weight of the alignment loss'),
     ('init_from', 'string', 'None',
-     'folder of a run, dear or nar, whose best parameters training starts from'),
-    ('nb_triplet_fts', 'integer', '8', 'triplet features of triplet processors'),
+     'folder of a run, dear or nar, whose best parameters training starts '
+     'from'),
+    ('nb_triplet_fts', 'integer', '8',
+     'triplet features of the triplet processors'),
     ('nb_heads', 'integer', '1', 'attention heads of the gat processors'),
     ('average', 'boolean', 'True',
      'validate and keep the average of the parameters over the last tenth of '
