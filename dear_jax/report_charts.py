@@ -144,10 +144,10 @@ def sections(entries: Sequence[Entry], traces: Mapping[str, Any]
       ])),
       Section('Equilibrium', _charts([
           _curve(entries, 'train', ['solver_steps_mean', 'steps_mean'],
-                 title='Steps', y_label='steps, mean of a batch',
+                 title='Steps in training', y_label='steps, mean of a batch',
                  y_scale='zero', note=_about_steps(entries)),
-          _curve(entries, 'train', ['converged'], title='Converged',
-                 y_label='share of instances', y_scale='percent',
+          _curve(entries, 'train', ['converged'], y_scale='percent',
+                 title='Converged in training', y_label='share of instances',
                  note='Instances of a training batch whose residual came under '
                  'the tolerance within max_iter steps.'),
           _residuals(entries, traces),
@@ -167,7 +167,8 @@ def sections(entries: Sequence[Entry], traces: Mapping[str, Any]
                  note='Where it did not converge, the gradient is an '
                  'approximation.'),
           _curve(entries, 'val', ['spectral_radius'], title='Spectral radius',
-                 y_label='radius', level=(1., 'plain iteration diverges above'),
+                 y_label='radius',
+                 level=(1., 'above 1, plain iteration diverges'),
                  note="Largest absolute eigenvalue of the step's Jacobian at "
                  'the equilibrium, in validation.'),
       ])),
@@ -272,11 +273,13 @@ def _residuals(entries: Sequence[Entry], traces: Mapping[str, Any]
   if not lines:
     return None
   sizes = _sizes(entries, 'test_size')
+  count = max(len(line.faint) for line in lines)
   return Chart(
       title='Residual per iteration', y_label='relative residual',
       x_label='iteration of the solver', y_scale='log', lines=tuple(lines),
       level=_level(entries, 'tol', 'tolerance'),
-      note=f'Median and quartiles over test samples of size {sizes}, with the '
+      note=f'Median and quartiles over {count} test samples of size {sizes}, '
+      'with the '
       'best parameters; single instances are faint. An instance that is done '
       'keeps its residual.')
 
@@ -357,7 +360,9 @@ def _score_line(entry: Entry, rows: Sequence[Mapping[str, Any]], key: str,
                 name: str = 'score') -> Optional[Line]:
   """A line through the rows of an evaluation, with intervals of scores."""
   read = lambda row, key: reports.number(row.get(key))
-  rows = sorted((row for row in rows if math.isfinite(read(row, key))
+  # All but densities are on axes without a 0.
+  least = 0. if key == 'edges_mean' else 1e-9
+  rows = sorted((row for row in rows if read(row, key) >= least
                  and math.isfinite(read(row, name))),
                 key=lambda row: row[key])
   if not rows:
@@ -372,14 +377,13 @@ def _score_line(entry: Entry, rows: Sequence[Mapping[str, Any]], key: str,
 
 def _about_steps(entries: Sequence[Entry]) -> str:
   models = {entry.run.model for entry in entries}
-  texts = dict(dear='a dear takes solver steps', nar='a nar as many as the '
-               'algorithm')
+  dear = 'valuations of the step until the residual is under the tolerance'
+  nar = 's many as the algorithm takes'
   if models == {'dear'}:
-    return 'Evaluations of the step until the residual passes.'
+    return f'E{dear}.'
   if models == {'nar'}:
-    return 'As many as the algorithm takes.'
-  text = ', '.join(texts[name] for name in texts if name in models)
-  return f'{text[:1].upper()}{text[1:]}.' if text else ''
+    return f'A{nar}.'
+  return f'DEAR: e{dear}. NAR: a{nar}.'
 
 
 def _common(entries: Sequence[Entry], name: str,

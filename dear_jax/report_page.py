@@ -80,12 +80,16 @@ def build(runs: Sequence[reports.Run], *,
   return '\n'.join(part for part in parts if part) + '\n'
 
 
-def _title(runs: Sequence[reports.Run]) -> str:
+def subject(runs: Sequence[reports.Run]) -> str:
+  """What the runs are about: their algorithms, if they are few."""
   algorithms = list(dict.fromkeys(x for run in runs for x in run.algorithms))
-  what = (', '.join(algorithms) if len(algorithms) <= 3
+  return (', '.join(algorithms) if len(algorithms) <= 3
           else f'{len(algorithms)} algorithms')
+
+
+def _title(runs: Sequence[reports.Run]) -> str:
   labels = [run.label for run in runs]
-  return f'{what}: ' + (' vs '.join(labels) if len(labels) <= 4
+  return f'{subject(runs)}: ' + (' vs '.join(labels) if len(labels) <= 4
                         else f'{len(labels)} runs')
 
 
@@ -130,7 +134,9 @@ def _numbers(runs: Sequence[reports.Run]) -> str:
   columns = [column for column in _COLUMNS
              if any(column[0] in numbers for _, _, numbers, _ in rows)]
   with_algorithm = any(algorithm for algorithm, *_ in rows)
-  head = ['<th scope="col">Run</th>']
+  is_shared = len({entry.run.label for _, entry, *_ in rows}) < len(rows)
+  head = ['<th scope="col">' + ('Algorithm' if is_shared and not with_algorithm
+                                else 'Run') + '</th>']
   if with_algorithm:
     head.append('<th scope="col" class="left">Algorithm</th>')
   head += [_head(runs, title, setting) for _, title, setting, _, _ in columns]
@@ -169,7 +175,7 @@ def _best(numbers: Sequence[Mapping[str, float]]) -> Dict[str, float]:
 
 def _head(runs: Sequence[reports.Run], title: str, setting: Optional[str]
           ) -> str:
-  sizes = {run.config.get(setting) for run in runs}
+  sizes = {str(run.config.get(setting)) for run in runs}
   note = ''
   if setting is not None and len(sizes) == 1:
     note = f'<small>size {escape(sizes.pop())}</small>'
@@ -193,7 +199,7 @@ def _missing(runs: Sequence[reports.Run],
   """What is not in the report, and how to get it."""
   blocks = []
   for run in runs:
-    items = [f'<p>{escape(text)}</p>{_code(command)}'
+    items = [f'<p>{escape(text)}</p>{_code(command) if command else ""}'
              for text, command in reports.missing(run)]
     items += [f'<p>{escape(text)}</p>'
               for text in (*run.notes, *remarks.get(run.label, ()))]

@@ -200,8 +200,6 @@ def draw(chart: report_charts.Chart, name: str) -> str:
     left, right = sorted(np.clip(x.place(chart.span[:2]), 0, 1))
     parts.append(_tag('rect', x=_percent(left), y='0', height='100%',
                       width=_percent(right - left), **{'class': 'span'}))
-    parts.append(_label(chart.span[2], 'in', x=_percent(left), y='0', dx=4,
-                        dy=13))
   for value, text in y.ticks:
     at = _percent(1 - y.place(value))
     parts.append(_tag('line', x1='0', x2='100%', y1=at, y2=at,
@@ -214,6 +212,9 @@ def draw(chart: report_charts.Chart, name: str) -> str:
     parts.append(_label(text, 'tick x', x=at, y='100%', dy=18))
   parts.append(_tag('line', x1='0', x2='100%', y1='100%', y2='100%',
                     **{'class': 'axis'}))
+  if chart.span is not None:
+    parts.append(_label(chart.span[2], 'in', x=_percent(left), y='100%', dx=4,
+                        dy=-6))
   parts.append(_label(chart.y_label, 'name', x='0', y='0', dx=-46, dy=-12))
   parts.append(_label(chart.x_label, 'name end', x='100%', y='100%', dy=36))
   level = None if chart.level is None else float(y.place(chart.level[0]))
@@ -222,14 +223,18 @@ def draw(chart: report_charts.Chart, name: str) -> str:
     at = _percent(1 - level)
     parts.append(_tag('line', x1='0', x2='100%', y1=at, y2=at,
                       **{'class': 'level'}))
-  parts.append(
-      f'<svg class="lines" width="100%" height="100%" viewBox="0 0 {SIZE} '
-      f'{SIZE}" preserveAspectRatio="none">')
-  for line in chart.lines:
+  for i, line in enumerate(chart.lines):
+    parts.append(
+        f'<svg class="lines" x="{shift(chart, i):g}" width="100%" '
+        f'height="100%" viewBox="0 0 {SIZE} {SIZE}" '
+        'preserveAspectRatio="none">')
     parts += _paths(chart, line, x, y)
-  parts.append('</svg>')
-  for line in chart.lines:
+    parts.append('</svg>')
+  for i, line in enumerate(chart.lines):
+    parts.append(f'<g class="run s{line.style}" '
+                 f'transform="translate({shift(chart, i):g} 0)">')
     parts += _dots(chart, line, x, y)
+    parts.append('</g>')
   if has_level:
     # Above its line unless there is no room, and above all that is drawn.
     kind, x0, dx = (('in', '0', 4) if level_on_left(chart, x, y)
@@ -238,6 +243,15 @@ def draw(chart: report_charts.Chart, name: str) -> str:
                         dy=-5 if level < 0.92 else 13))
   parts.append('</svg>')
   return '\n'.join(parts)
+
+
+def shift(chart: report_charts.Chart, index: int) -> float:
+  """By how many pixels a line is set off, so that intervals do not overlap."""
+  if not any(line.low is not None for line in chart.lines) or (
+      not chart.with_dots):
+    return 0.
+  apart = min(6., 24 / len(chart.lines))
+  return apart * (index - (len(chart.lines) - 1) / 2)
 
 
 def level_on_left(chart: report_charts.Chart, x: Axis, y: Axis) -> bool:
@@ -273,7 +287,6 @@ def _paths(chart: report_charts.Chart, line: report_charts.Line, x: Axis,
 def _dots(chart: report_charts.Chart, line: report_charts.Line, x: Axis,
           y: Axis) -> Iterable[str]:
   """What keeps its shape: dots and intervals."""
-  yield f'<g class="run s{line.style}">'
   xs, ys = line.points
   if chart.with_dots and line.low is not None:
     for value, low, high in zip(xs, line.low, line.high):
@@ -285,7 +298,6 @@ def _dots(chart: report_charts.Chart, line: report_charts.Line, x: Axis,
     yield _dot(x, y, value, height, 'dot')
   if line.mark is not None and math.isfinite(line.mark[1]):
     yield _dot(x, y, *line.mark, 'mark')
-  yield '</g>'
 
 
 def _alone(values: np.ndarray) -> np.ndarray:

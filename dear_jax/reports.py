@@ -8,11 +8,13 @@ or whose last line was cut short, is read as far as it got.
 
 import collections
 import dataclasses
+import functools
 import json
 import math
 import os
 import pathlib
 import shlex
+import time
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from dear_jax import checkpoints
@@ -57,7 +59,7 @@ class Run:
   notes: Tuple[str, ...] = ()
   is_current: bool = True
 
-  @property
+  @functools.cached_property
   def algorithms(self) -> Tuple[str, ...]:
     """All algorithms of the run, also those without a line so far."""
     names = self.config.get('algorithms') or ()
@@ -68,10 +70,22 @@ class Run:
   def model(self) -> str:
     return str(self.config.get('model', 'dear'))
 
-  @property
+  @functools.cached_property
   def step(self) -> int:
     """The last step that the metrics know of."""
     return max(line['step'] for line in self.lines)
+
+  @functools.cached_property
+  def _index(self) -> Mapping[Tuple[str, str], List[Mapping[str, Any]]]:
+    # Long runs have tens of thousands of lines, and every chart asks for some.
+    found = collections.defaultdict(list)
+    for line in self.lines:
+      found[line['split'], line['algorithm']].append(line)
+    return dict(found)
+
+  def lines_of(self, split: str, algorithm: str) -> List[Mapping[str, Any]]:
+    """The lines about an algorithm, of 'train' or 'val'."""
+    return self._index.get((split, algorithm), [])
 
   @property
   def status(self) -> str:
@@ -109,14 +123,14 @@ def read_run(folder: checkpoints.PathLike, label: str = '') -> Run:
   notes, is_current = [], True
   try:
     config = dataclasses.asdict(configs.load_config(folder))
-  except checkpoints.RunError:
-    config, is_current = stored['config'], False
+  except (checkpoints.RunError, OverflowError):
+    config, is_current = _usable(stored['config']), False
     notes.append('Its settings are those of another version of dear_jax, so '
                  'there is no command that repeats it.')
   if unreadable:
-    what = ('1 line' if unreadable == 1 else f'{unreadable} lines')
-    notes.append(f'{what} of its metrics.jsonl could not be read, such as one '
-                 'that was cut short, and were left out.')
+    what = '1 line' if unreadable == 1 else f'{unreadable} lines'
+    notes.append(f'Left out: {what} of its metrics.jsonl that could not be '
+                 'read, such as one that was cut short.')
   optional = {}
   for name in ('result', 'evaluation'):
     try:
@@ -126,9 +140,22 @@ def read_run(folder: checkpoints.PathLike, label: str = '') -> Run:
   versions = stored.get('versions')
   return Run(folder=folder, label=label or unique_labels([folder])[0],
              config=config,
-             versions=versions if isinstance(versions, dict) else {},
+             versions={name: str(x) for name, x in versions.items()}
+             if isinstance(versions, dict) else {},
              lines=lines, unreadable=unreadable, notes=tuple(notes),
              is_current=is_current, **optional)
+
+
+def _usable(config: Mapping[str, Any]) -> Dict[str, Any]:
+  """Settings of another version, without what could not be worked with."""
+  is_good = {
+      'model': lambda x: isinstance(x, str),
+      'algorithms': lambda x: isinstance(x, list) and all(
+          isinstance(name, str) for name in x),
+      'train_sizes': lambda x: isinstance(x, list) and len(x) == 2 and all(
+          number(size) >= 1 for size in x)}
+  return {name: value for name, value in config.items()
+          if name not in is_good or is_good[name](value)}
 
 
 def _read_optional(folder: str, name: str) -> Optional[Dict[str, Any]]:
@@ -154,13 +181,16 @@ def _read_metrics(folder: str) -> Tuple[Tuple[Dict[str, Any], ...], int]:
   for line in filter(str.strip, text.split('\n')):
     try:
       values = json.loads(line)
-      key = (int(values['step']), str(values['split']),
-             str(values['algorithm']))
+      key = values['step'], values['split'], values['algorithm']
     except (ValueError, TypeError, KeyError):
+      key = None
+    if key is None or not (
+        number(key[0]) >= 0 and isinstance(key[0], int)
+        and key[1] in ('train', 'val') and isinstance(key[2], str)):
       unreadable += 1
       continue
     # The later of two lines about the same step is that of the resumed run.
-    lines[key] = {**values, 'step': key[0], 'algorithm': key[2]}
+    lines[key] = values
   if not lines:
     raise checkpoints.RunError(
         f'{path} has no metrics: the run has not come to its first '
@@ -207,18 +237,19 @@ def series(run: Run, split: str, name: str, algorithm: str) -> Points:
   Returns:
     The steps [N] and the values [N]; NaN where the value was not finite.
   """
-  found = [(line['step'], number(line[name])) for line in run.lines
-           if line['split'] == split and line['algorithm'] == algorithm
-           and name in line]
-  steps, values = zip(*found) if found else ((), ())
-  return np.array(steps, float), np.array(values, float)
+  lines = [line for line in run.lines_of(split, algorithm) if name in line]
+  return (np.array([line['step'] for line in lines], float),
+          np.array([number(line[name]) for line in lines], float))
 
 
 def number(value: Any) -> float:
   """A figure of a file; NaN if it is none, or not finite."""
   if isinstance(value, bool) or not isinstance(value, (int, float)):
     return math.nan  # null stands for NaN and infinity
-  return float(value) if math.isfinite(value) else math.nan
+  # No figure of ours is near these; beyond them a chart could not be computed.
+  if not abs(value) <= 1e100:
+    return math.nan
+  return 0. if abs(value) < 1e-100 else float(value)
 
 
 def window_of(steps: np.ndarray, total: float) -> int:
@@ -308,8 +339,8 @@ def best_step(run: Run) -> Optional[int]:
   if math.isfinite(stated):
     return int(stated)
   losses = collections.defaultdict(list)
-  for line in run.lines:
-    if line['split'] == 'val':
+  for algorithm in run.algorithms:
+    for line in run.lines_of('val', algorithm):
       losses[line['step']].append(number(line.get('task_loss')))
   # A step of which not all algorithms are written yet does not count.
   means = {step: np.mean(values) for step, values in losses.items()
@@ -339,9 +370,8 @@ def final_numbers(run: Run, algorithm: str) -> Dict[str, float]:
   step = best_step(run)
   if step is not None:
     found['best_step'] = step
-    for line in run.lines:
-      if (line['step'], line['split'], line['algorithm']) == (
-          step, 'val', algorithm):
+    for line in run.lines_of('val', algorithm):
+      if line['step'] == step:
         for name, keys in (
             ('val_loss', ['task_loss']), ('val_score', ['score']),
             ('val_steps', ['solver_steps_mean', 'steps_mean']),
@@ -366,8 +396,9 @@ def final_numbers(run: Run, algorithm: str) -> Dict[str, float]:
     # An interval of other samples or settings is not one of this score.
     if (row.get('size') == result.get('test_size')
         and row.get('score') == found.get('test_score')):
-      found['test_low'] = number(row.get('low'))
-      found['test_high'] = number(row.get('high'))
+      ends = number(row.get('low')), number(row.get('high'))
+      if all(map(math.isfinite, ends)):
+        found['test_low'], found['test_high'] = ends
   return {name: value for name, value in found.items()
           if math.isfinite(value)}
 
@@ -457,20 +488,25 @@ def missing(run: Run) -> List[Tuple[str, str]]:
     run: The run.
 
   Returns:
-    Pairs of a sentence and a command.
+    Pairs of a sentence and a command, which is empty if there is none.
   """
   found = []
   folder = run.folder
   if run.result is None:
+    path = os.path.join(folder, checkpoints.MetricsFile.NAME)
+    written = time.strftime('%Y-%m-%d %H:%M',
+                            time.localtime(os.path.getmtime(path)))
     found.append((
         f'The run is {run.status} and has no test score: it is still going, or '
-        'was stopped. If it was stopped, this goes on with it:',
+        f'was stopped. Its last line is of {written}. If it was stopped, this '
+        'goes on with it:',
         shlex.join(['python', 'experiments/run.py', f'--workdir={folder}',
                     '--resume'])))
   evaluate = shlex.join(['python', 'experiments/evaluate.py', folder])
   if len(run.algorithms) > 1:
-    return found  # evaluate.py takes runs on one
-  if not evaluation_rows(run, 'sizes'):
+    found.append(('There is no accuracy by size: experiments/evaluate.py takes '
+                  'runs on one algorithm.', ''))
+  elif not evaluation_rows(run, 'sizes'):
     found.append(('There is no accuracy by size, which this measures:',
                   evaluate))
   else:
@@ -478,8 +514,9 @@ def missing(run: Run) -> List[Tuple[str, str]]:
       found.append((
           'Its evaluation.json is from before the run was over. Once it is, '
           'this brings it up to date:', evaluate))
-    if run.evaluation.get('overridden'):
-      names = ', '.join(map(str, run.evaluation['overridden']))
+    overridden = run.evaluation.get('overridden')
+    if isinstance(overridden, list) and overridden:
+      names = ', '.join(map(str, overridden))
       found.append((
           f'Its evaluation.json was made with another {names} than the run '
           'has. This makes one with its own:', evaluate))

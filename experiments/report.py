@@ -137,6 +137,11 @@ def solve_all(runs):
   for i, run in enumerate(runs):
     if run.model != 'dear':
       continue
+    if len(run.algorithms) > 1:
+      remarks[run.label] = [
+          'There is no residual per iteration: it was trained on '
+          f'{len(run.algorithms)} algorithms, and only runs on one are solved.']
+      continue
     cli.progress(f'[{i + 1}/{len(runs)}] solving {_SAMPLES} samples of size '
                  f'{run.config.get("test_size")} with {run.label} ...')
     try:
@@ -156,9 +161,6 @@ def residuals_of(run):
   from dear_jax import training
   import jax
   import numpy as np
-  if len(run.algorithms) > 1:
-    raise ValueError(f'it was trained on {len(run.algorithms)} algorithms, and '
-                     'only runs on one are solved.')
   # What would end another command is a remark here.
   said = io.StringIO()
   try:

@@ -24,39 +24,53 @@ def draw(runs, traces, path):
   from matplotlib import figure
   from matplotlib import lines
   from dear_jax import report_charts
-  groups = report_charts.groups(runs)
-  charts = []
-  for algorithm, entries in groups:
-    for section in report_charts.sections(entries, traces):
-      # Of many algorithms only the learning curves: the page has the rest.
-      if len(groups) == 1 or section.title == 'Training':
-        charts += [(algorithm, chart) for chart in section.charts]
-  rows = -(-len(charts) // _COLUMNS)
-  # Room for the title and the legend, which has as many columns as fit.
-  picture = figure.Figure(figsize=(5 * _COLUMNS, 3.5 * rows + 0.9),
+  from dear_jax import report_page
+  rows = _rows(runs, traces)
+  columns = max(map(len, rows))
+  # With room for the title and the legend.
+  picture = figure.Figure(figsize=(5 * columns, 3.5 * len(rows) + 0.9),
                           layout='constrained')
-  axes = picture.subplots(rows, _COLUMNS, squeeze=False).ravel()
-  for ax, (algorithm, chart) in zip(axes, charts):
-    _draw_chart(ax, chart, algorithm)
-  for ax in axes[len(charts):]:
-    ax.axis('off')
+  axes = picture.subplots(len(rows), columns, squeeze=False)
+  for line, row in zip(axes, rows):
+    for ax, (algorithm, chart) in zip(line, row):
+      _draw_chart(ax, chart, algorithm)
+    for ax in line[len(row):]:
+      ax.axis('off')
   legend = report_charts.legend(runs)
   if len(legend) > 1:
     handles = [lines.Line2D([], [], **_style(style)) for style, _ in legend]
     # One that begins with an underscore would be left out.
     labels = [' ' + _plain(label) for _, label in legend]
     picture.legend(handles, labels, loc='outside upper center', frameon=False,
+                   # As many columns as fit.
                    ncols=min(len(labels), max(1, 150 // max(map(len, labels)))),
-                   handlelength=3)
+                   handlelength=3, title=_plain(report_page.subject(runs)),
+                   title_fontproperties=dict(weight='bold', size=13))
   else:
-    picture.suptitle(_plain(f'{", ".join(runs[0].algorithms)}: '
-                            f'{runs[0].label}'))
+    picture.suptitle(_plain(f'{report_page.subject(runs)}: '
+                            f'{runs[0].label}'), fontweight='bold')
   temporary = path + '.tmp'
   with warnings.catch_warnings():
     # About letters of labels that its font lacks.
     warnings.simplefilter('ignore')
     picture.savefig(temporary, dpi=_DPI, format='png')
   os.replace(temporary, path)
+
+
+def _rows(runs, traces):
+  """The charts with the names of their algorithms, in rows."""
+  from dear_jax import report_charts  # pylint: disable=g-import-not-at-top
+  groups = report_charts.groups(runs)
+  rows = []
+  for algorithm, entries in groups:
+    sections = report_charts.sections(entries, traces)
+    if len(groups) > 1:
+      # Of several algorithms a row each of learning curves: the page has all.
+      sections = [x for x in sections if x.title == 'Training']
+    charts = [(algorithm, chart) for x in sections for chart in x.charts]
+    columns = _COLUMNS if len(groups) == 1 else max(1, len(charts))
+    rows += [charts[i:i + columns] for i in range(0, len(charts), columns)]
+  return rows
 
 
 def _style(style):
@@ -94,8 +108,8 @@ def _draw_chart(ax, chart, algorithm):
       ax.text(0.01 if on_left else 0.99, chart.level[0], chart.level[1],
               ha='left' if on_left else 'right', va='bottom', color='grey',
               transform=ax.get_yaxis_transform(), fontsize=8)
-  for line in chart.lines:
-    _draw_line(ax, chart, line)
+  for i, line in enumerate(chart.lines):
+    _draw_line(ax, chart, line, report_svg.shift(chart, i))
   title = f'{algorithm}: {chart.title}' if algorithm else chart.title
   ax.set_title(_plain(title), loc='left', fontweight='bold', fontsize=11)
   ax.set(xlabel=chart.x_label, ylabel=chart.y_label)
@@ -103,21 +117,25 @@ def _draw_chart(ax, chart, algorithm):
   ax.spines[['top', 'right']].set_visible(False)
 
 
-def _draw_line(ax, chart, line):
-  """Draws what an entry has in a chart."""
+def _draw_line(ax, chart, line, shift):
+  """Draws what an entry has in a chart, that many pixels to the right."""
+  from matplotlib import transforms  # pylint: disable=g-import-not-at-top
   style = _style(line.style)
+  place = ax.transData + transforms.ScaledTranslation(
+      shift / 96, 0, ax.figure.dpi_scale_trans)
   colour = style['color']
   for points in line.faint:
     ax.plot(*points, color=colour, linewidth=0.8,
             alpha=0.28 if len(line.faint) == 1 else 0.18)
   xs, ys = line.points
   if line.low is not None and chart.with_dots:
-    ax.vlines(xs, line.low, line.high, color=colour, linewidth=1.8)
+    ax.vlines(xs, line.low, line.high, color=colour, linewidth=1.8,
+              transform=place)
   elif line.low is not None:
     ax.fill_between(xs, line.low, line.high, color=colour, alpha=0.16,
                     linewidth=0)
   marker = 'o' if chart.with_dots or len(xs) == 1 else None
-  ax.plot(xs, ys, marker=marker, markersize=5, **style)
+  ax.plot(xs, ys, marker=marker, markersize=5, transform=place, **style)
   if line.mark is not None:
     ax.plot(*line.mark, marker='o', markersize=6, color=colour,
             markeredgecolor='white', clip_on=False, zorder=5)

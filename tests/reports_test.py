@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 from dear_jax import checkpoints
 from dear_jax import report_charts
 from dear_jax import report_page
+from dear_jax import report_style
 from dear_jax import report_svg
 from dear_jax import reports
 import numpy as np
@@ -129,6 +130,32 @@ class TestReading:
     assert reports.changed_settings(run)['warp'] == 9
     assert len(run.notes) == 3 and 'result.json' in run.notes[1]
     assert run.result is None and run.evaluation is None
+
+  def test_nonsense_in_files_is_left_out(self, tmp_path):
+    run_folders.write(tmp_path, lines=10, is_evaluated=True)
+    for name, value in (
+        ('config.json', dict(algorithms=5, model=[], train_sizes='x',
+                             test_size={}, train_steps='many')),
+        ('result.json', dict(test=3, best_step='x', seconds=[], test_size=64)),
+        ('evaluation.json', dict(overridden=7, sizes=[
+            3, dict(size=-1, score=1), dict(size='x', score=0.5),
+            dict(size=64, score=10**400), dict(size=32, score=0.5)]))):
+      checkpoints.write_json(tmp_path, name, dict(config=value, versions=3)
+                             if name == 'config.json' else value)
+    with (tmp_path / 'metrics.jsonl').open('a') as f:
+      for values in (dict(step=True), dict(step=-10), dict(split=['train']),
+                     dict(algorithm=None), dict(step=1e400),
+                     dict(step=10**400)):
+        f.write(json.dumps(dict(dict(split='train', step=110, algorithm='bfs'),
+                                **values)) + '\n')
+      f.write(json.dumps(dict(split='train', step=110, algorithm='bfs',
+                              task_loss=1e300, converged='all')) + '\n')
+    run = reports.read_run(tmp_path)
+    assert (run.unreadable, run.step) == (6, 110)
+    assert run.algorithms == ('bfs',) and run.model == 'dear'
+    assert np.isnan(reports.series(run, 'train', 'task_loss', 'bfs')[1][-1])
+    text = report_page.build([run])
+    assert 'Score by size' in text and 'at 32.' in text
 
   def test_what_is_no_run_is_named_in_a_sentence(self, tmp_path):
     with pytest.raises(checkpoints.RunError, match='there is no such folder'):
@@ -297,10 +324,30 @@ class TestDrawing:
     assert (title.get('id'), title.text) == ('c-t', 'Loss')
     assert desc.text == ('loss against step. line 0: 2 at 10, 0.5 at 3,000.')
 
+  def test_lines_stand_out_from_the_background(self):
+    def luminance(colour):
+      rgb = np.array([int(colour[i:i + 2], 16) for i in (1, 3, 5)]) / 255
+      return np.where(rgb <= 0.04045, rgb / 12.92,
+                      ((rgb + 0.055) / 1.055)**2.4) @ [0.2126, 0.7152, 0.0722]
+    light, dark = re.findall(r'--card: (#\w+)', report_style.STYLE)
+    for i in range(report_svg.COLOURS):
+      on_light, on_dark = re.findall(rf'--c{i}:(#\w+)', report_style.STYLE)
+      assert on_light == report_style.PALETTE[i]
+      assert luminance(light) + 0.05 > 3 * (luminance(on_light) + 0.05)
+      assert luminance(on_dark) + 0.05 > 3 * (luminance(dark) + 0.05)
+
   def test_every_style_is_its_own(self):
     styles = [(report_svg.colour_of(i), report_svg.dash_of(i))
               for i in range(32)]
     assert len(set(styles)) == 32
+
+  def test_intervals_of_several_lines_stand_side_by_side(self):
+    points = np.array([1., 2.]), np.array([3., 4.])
+    line = report_charts.Line('a', 0, points, low=points[1], high=points[1])
+    chart = chart_of(lines=(line,) * 3, with_dots=True)
+    assert [report_svg.shift(chart, i) for i in range(3)] == [-6, 0, 6]
+    chart = chart_of(lines=(line,) * 3)
+    assert not any(report_svg.shift(chart, i) for i in range(3))
 
 
 class TestCharts:
@@ -317,10 +364,11 @@ class TestCharts:
     charts = {chart.title: chart
               for section in report_charts.sections(entries, {})
               for chart in section.charts}
-    for name in ('Training loss', 'Validation loss', 'Steps', 'Score by size'):
+    for name in ('Training loss', 'Validation loss', 'Steps in training',
+                 'Score by size'):
       assert [line.label for line in charts[name].lines] == ['nar', 'dear']
     # Only one of them solves; its style stays its own.
-    line, = charts['Converged'].lines
+    line, = charts['Converged in training'].lines
     assert (line.label, line.style) == ('dear', 1)
     assert charts['Training loss'].y_scale == 'log'
     best, = {line.mark[0] for line in charts['Validation loss'].lines}
