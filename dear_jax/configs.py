@@ -59,8 +59,6 @@ class TrainConfig:
     tol: Relative residual at which an instance has converged.
     max_iter: The most solver steps in training.
     gradient: 'implicit', 'one_step' or 'unrolled'.
-    warmup_steps: Steps at the beginning with the one-step gradient, before the
-      implicit one takes over; see docs/implicit.md.
     backward_max_iter: The most solver steps of the implicit gradient. What an
       instance has by then is taken: one that would need more has a step that is
       hardly contractive, and would hold up the batch.
@@ -114,7 +112,6 @@ class TrainConfig:
   tol: float = 0.1
   max_iter: int = 40
   gradient: str = 'implicit'
-  warmup_steps: int = 500
   backward_max_iter: int = 12
   backward_decay: float = 0.6
   backward_bound: float = 1.5
@@ -175,7 +172,6 @@ class TrainConfig:
       self._check_number(name, 0)
     self._check_number('backward_decay', 0, 1)
     self._check_number('backward_max_iter', 1, whole=True)
-    self._check_number('warmup_steps', 0, whole=True)
     if not self.learning_rate:
       raise ValueError('learning_rate must be more than 0.')
     for name in ('dropout_prob', 'jacobian_fraction'):
@@ -248,12 +244,6 @@ class TrainConfig:
         backward_decay=self.backward_decay,
         backward_bound=self.backward_bound or math.inf)
 
-  def decay_at(self, step: int) -> Optional[float]:
-    """The decay of the implicit gradient in a step, if it is not constant."""
-    if self.gradient != 'implicit' or not self.warmup_steps:
-      return None
-    return 0.0 if step < self.warmup_steps else self.backward_decay
-
   def backward_solver(self) -> solvers.SolverConfig:
     """The solver of the implicit gradient's linear system."""
     return solvers.SolverConfig(method=self.solver, tol=self.tol / 10,
@@ -277,7 +267,7 @@ PRESETS = {
 
 
 # What settings were before there was a setting.
-_BEFORE = {'average': False, 'warmup_steps': 0}
+_BEFORE = {'average': False}
 
 
 def from_settings(settings: Mapping[str, Any]) -> TrainConfig:

@@ -5,7 +5,7 @@
 import dataclasses
 import functools
 import math
-from typing import Any, Callable, NamedTuple, Optional, Union
+from typing import Any, Callable, NamedTuple, Optional
 
 import chex
 from dear_jax import diagnostics
@@ -24,7 +24,7 @@ def fixed_point(fun: Callable[..., _Tree],
                 forward: solvers.SolverConfig = solvers.SolverConfig(),
                 backward: Optional[solvers.SolverConfig] = None,
                 gradient: str = 'implicit',
-                decay: Union[float, chex.Array] = 1.0,
+                decay: float = 1.0,
                 bound: float = math.inf,
                 subsets: Optional[solvers.Subsets] = None,
                 backward_probe: Optional[chex.Array] = None,
@@ -57,8 +57,7 @@ def fixed_point(fun: Callable[..., _Tree],
       (Jacobian-free). 'unrolled' differentiates through the solver.
     decay: The backward solve is for `u = decay J^T u + g`. 1 is the implicit
       function theorem, 0 the one-step gradient; what is between stays bounded
-      where a step is hardly contractive, see docs/implicit.md. It may be an
-      array, so that one program serves for all values.
+      where a step is hardly contractive, see docs/implicit.md.
     bound: The most that the norm of `u` may be, as a multiple of that of `g`,
       for every instance; a longer `u` is shortened.
     subsets: How to take some instances out of `args`. If given, the others do
@@ -97,10 +96,10 @@ def fixed_point(fun: Callable[..., _Tree],
     is_whole = len(jax.tree_util.tree_leaves(state)[0]) == len(backward_probe)
     return (explicit if is_whole else fun)(state, *args)
 
-  backward_pass = _BackwardPass(gradient, backward, bound)
+  backward_pass = _BackwardPass(gradient, backward, decay, bound)
   return _fixed_point(replay, forward, backward_pass, subsets,
                       return_trajectory, init, (*args, *closed_over),
-                      backward_probe, jnp.asarray(decay, float))
+                      backward_probe)
 
 
 class BackwardReport(NamedTuple):
@@ -114,19 +113,17 @@ class _BackwardPass(NamedTuple):
   """How the gradient is computed."""
   gradient: str
   config: solvers.SolverConfig
+  decay: float
   bound: float
 
 
-def check_gradient(gradient: str, decay: Union[float, chex.Array] = 1.0,
+def check_gradient(gradient: str, decay: float = 1.0,
                    bound: float = math.inf) -> None:
-  """Raises a ValueError unless these are settings of `fixed_point`.
-
-  The value of an array under `jit` is not known, and not checked.
-  """
+  """Raises a ValueError unless these are settings of `fixed_point`."""
   if gradient not in GRADIENTS:
     raise ValueError(
         f'gradient must be one of {", ".join(GRADIENTS)}, got {gradient!r}.')
-  if not isinstance(decay, jax.core.Tracer) and not 0 <= decay <= 1:
+  if not 0 <= decay <= 1:
     raise ValueError(f'decay must be a number from 0 to 1, got {decay!r}.')
   if not bound > 0:
     raise ValueError(f'bound must be a positive number, got {bound!r}.')
@@ -134,20 +131,20 @@ def check_gradient(gradient: str, decay: Union[float, chex.Array] = 1.0,
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0, 1, 2, 3, 4))
 def _fixed_point(fun, forward, backward_pass, subsets, return_trajectory, init,
-                 args, backward_probe, decay):
-  del backward_pass, backward_probe, decay
+                 args, backward_probe):
+  del backward_pass, backward_probe
   return solvers.solve_with_origin(
       fun, init, *args, config=forward, subsets=subsets,
       return_trajectory=return_trajectory)[0]
 
 
 def _fixed_point_fwd(fun, forward, backward_pass, subsets, return_trajectory,
-                     init, args, backward_probe, decay):
+                     init, args, backward_probe):
   del backward_pass, backward_probe
   solution, origin = solvers.solve_with_origin(
       fun, init, *args, config=forward, subsets=subsets,
       return_trajectory=return_trajectory)
-  return solution, (origin, args, decay)
+  return solution, (origin, args)
 
 
 def _fixed_point_bwd(fun, forward, backward_pass, subsets, return_trajectory,
@@ -159,7 +156,7 @@ def _fixed_point_bwd(fun, forward, backward_pass, subsets, return_trajectory,
   is already another place.
   """
   del forward, return_trajectory
-  origin, args, decay = residuals
+  origin, args = residuals
   cotangent = cotangents.value
   batch_size = len(jax.tree_util.tree_leaves(origin)[0])
   nothing = jnp.zeros(batch_size)
@@ -168,15 +165,14 @@ def _fixed_point_bwd(fun, forward, backward_pass, subsets, return_trajectory,
   if backward_pass.gradient == 'implicit':
     solution = solve_adjoint(
         fun, origin, args, cotangent, config=backward_pass.config,
-        decay=decay, subsets=subsets)
+        decay=backward_pass.decay, subsets=subsets)
     report = BackwardReport(
         solution.steps.astype(float), solution.residual,
         solution.converged.astype(float))
     cotangent = _bounded(solution.value, cotangent, backward_pass.bound)
   _, pull_back = jax.vjp(fun, origin, *args)
   no_gradient = jax.tree_util.tree_map(jnp.zeros_like, origin)
-  return (no_gradient, pull_back(cotangent)[1:], jnp.stack(report, axis=-1),
-          jnp.zeros_like(decay))
+  return no_gradient, pull_back(cotangent)[1:], jnp.stack(report, axis=-1)
 
 
 _fixed_point.defvjp(_fixed_point_fwd, _fixed_point_bwd)
@@ -184,7 +180,7 @@ _fixed_point.defvjp(_fixed_point_fwd, _fixed_point_bwd)
 
 def solve_adjoint(fun: Callable[..., _Tree], origin: _Tree, args: Any,
                   cotangent: _Tree, *, config: solvers.SolverConfig,
-                  decay: Union[float, chex.Array] = 1.0,
+                  decay: float = 1.0,
                   subsets: Optional[solvers.Subsets] = None
                   ) -> solvers.Solution:
   """Solves `u = decay J^T u + g`, the system of the implicit gradient.
@@ -205,8 +201,7 @@ def solve_adjoint(fun: Callable[..., _Tree], origin: _Tree, args: Any,
     origin, args, cotangent = problem
     _, pull_back = jax.vjp(lambda z: fun(z, *args), origin)
     return lambda u: jax.tree_util.tree_map(
-        lambda x, g: jnp.asarray(decay, x.dtype) * x + g,
-        pull_back(u)[0], cotangent)
+        lambda x, g: decay * x + g, pull_back(u)[0], cotangent)
 
   # Started from g, the first evaluation is already one Neumann term ahead.
   return solvers.solve_prepared(

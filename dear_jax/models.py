@@ -37,10 +37,6 @@ class DEARModel(base_model.ReasonerModel):
   Reads inputs and outputs only: hints and their lengths are dropped before
   anything is compiled. After each `feedback`, `metrics` has the losses and how
   the solver fared.
-
-  Attributes:
-    backward_decay: In place of the processor's own decay of the implicit
-      gradient, unless None; it may be changed between steps of training.
   """
 
   def __init__(self,
@@ -141,7 +137,6 @@ class DEARModel(base_model.ReasonerModel):
     if eval_iterations < 1:
       raise ValueError(
           f'eval_iterations must be at least 1, got {eval_iterations}.')
-    self.backward_decay: Optional[float] = None
     self._jacobian_weight = jacobian_weight
     self._jacobian_fraction = jacobian_fraction
     self._eval_iterations = eval_iterations
@@ -231,8 +226,6 @@ class DEARModel(base_model.ReasonerModel):
   def _extra(self) -> '_Extra':
     return _Extra(
         jacobian_weight=np.float32(self._jacobian_weight),
-        backward_decay=(None if self.backward_decay is None
-                        else np.float32(self.backward_decay)),
         align_weight=np.float32(self._align_weight),
         teacher_params=self._teacher and self._teacher.device_params)
 
@@ -241,7 +234,6 @@ class DEARModel(base_model.ReasonerModel):
         params, rng_key, [batch.inputs], repred=False, algorithm_index=index,
         with_penalty=self._jacobian_weight > 0, edge_list=batch.edge_list,
         node_mask=batch.node_mask, backward_probe=backward_probe,
-        backward_decay=extra.backward_decay,
         return_trajectory=self._teacher is not None)
     task_loss = base_model.task_loss(batch.outputs, net_output.output_preds,
                                      batch.node_mask)
@@ -316,7 +308,6 @@ class DEARModel(base_model.ReasonerModel):
 class _Extra(NamedTuple):
   """Arguments, so that any value of them has one program."""
   jacobian_weight: _Array
-  backward_decay: Optional[_Array]
   align_weight: _Array
   teacher_params: Any
 

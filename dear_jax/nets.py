@@ -82,7 +82,6 @@ class EquilibriumNet(coding.CodingNet):
                edge_list: Optional[edge_lists.EdgeList] = None,
                node_mask: Optional[_Array] = None,
                backward_probe: Optional[_Array] = None,
-               backward_decay: Optional[_Array] = None,
                with_spectral_radius: bool = False,
                shift: Optional[_Array] = None,
                return_trajectory: bool = False,
@@ -98,7 +97,6 @@ class EquilibriumNet(coding.CodingNet):
         out; see `takes_edge_lists`.
       node_mask: [B, N], 0 at nodes that are padding.
       backward_probe: As in `dear_jax.fixed_point`.
-      backward_decay: In place of the processor's own decay.
       with_spectral_radius: Whether to estimate it.
       shift: [B, N, F], added to the equilibrium before it is decoded. The
         gradient with respect to it is what the backward solve starts from.
@@ -118,16 +116,14 @@ class EquilibriumNet(coding.CodingNet):
     self.build()
     for index, inputs in zip(algorithm_indices, inputs_list):
       output = self._process(inputs, index, repred, with_penalty, edge_list,
-                             node_mask, backward_probe, backward_decay,
-                             with_spectral_radius, shift, return_trajectory,
-                             decode_iterates)
+                             node_mask, backward_probe, with_spectral_radius,
+                             shift, return_trajectory, decode_iterates)
     return output
 
   def _process(self, inputs, index: int, repred: bool, with_penalty: bool,
                edge_list: Optional[edge_lists.EdgeList],
                node_mask: Optional[_Array],
                backward_probe: Optional[_Array],
-               backward_decay: Optional[_Array],
                with_spectral_radius: bool, shift: Optional[_Array],
                return_trajectory: bool, decode_iterates: bool) -> NetOutput:
     encoded = self.encode(inputs, index, edge_list)
@@ -142,8 +138,7 @@ class EquilibriumNet(coding.CodingNet):
     result = self.processor.solve(
         *encoded, jnp.zeros_like(encoded.node_fts), node_mask=node_mask,
         noise=noise, solver=solver, edge_list=edge_list, split=self._split,
-        backward_probe=backward_probe, backward_decay=backward_decay,
-        return_trajectory=return_trajectory)
+        backward_probe=backward_probe, return_trajectory=return_trajectory)
     hidden, edges = result.nodes, result.edges
     if self._stochastic_depth and not repred:
       state = _extra_steps(result, hk.next_rng_key())

@@ -178,7 +178,6 @@ class Equilibrium(clrs_processors.Processor):
             edge_list: Optional[edge_lists.EdgeList] = None,
             split: bool = True,
             backward_probe: Optional[_Array] = None,
-            backward_decay: Optional[_Array] = None,
             return_trajectory: bool = False) -> EquilibriumResult:
     """Solves `H = P(H, inputs)` (equation 4 of the paper).
 
@@ -198,8 +197,7 @@ class Equilibrium(clrs_processors.Processor):
         make processors that know it.
       split: Whether the last quarter of a batch is solved on its own.
       backward_probe: As in `dear_jax.fixed_point`.
-      backward_decay: In place of the processor's own decay.
-      return_trajectory: As in `dear_jax.fixed_point`.
+      return_trajectory: As there.
 
     Returns:
       The solution, along with the step.
@@ -220,8 +218,7 @@ class Equilibrium(clrs_processors.Processor):
       solution = implicit.fixed_point(
           problem.fun, problem.start, *problem.args,
           forward=solver or self.solver, backward=self._backward,
-          gradient=self._gradient, bound=self._bound,
-          decay=self._decay if backward_decay is None else backward_decay,
+          gradient=self._gradient, decay=self._decay, bound=self._bound,
           subsets=subsets.Subsets() if split else None,
           backward_probe=backward_probe, return_trajectory=return_trajectory)
     return EquilibriumResult(

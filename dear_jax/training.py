@@ -242,7 +242,6 @@ class _Trainer:
             ) -> List[Dict[str, jax.Array]]:
     """One optimiser step on a batch of every algorithm; does not wait."""
     key = jax.random.fold_in(self._train_key, step)
-    self._model.backward_decay = self._config.decay_at(step)
     metrics = []
     for i, feedback in enumerate(feedbacks):
       self._announce('training step', i, feedback)

@@ -85,9 +85,6 @@ SETTINGS = (
      'test'),
     ('gradient', 'string', 'implicit',
      'gradient of the equilibrium: implicit, one_step or unrolled'),
-    ('warmup_steps', 'integer', '500',
-     'steps at the beginning with the one-step gradient, before the implicit '
-     'one takes over'),
     ('backward_max_iter', 'integer', '12',
      'the most solver steps of the implicit gradient'),
     ('backward_decay', 'float', '0.6',
