@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of averaged parameters."""
 
+import functools
+
 import dear_jax
 from dear_jax import averaging
 import jax
@@ -13,14 +15,26 @@ import pytest
 KEY = jax.random.PRNGKey(0)
 
 
-def _model(**kwargs):
+@functools.lru_cache(maxsize=None)
+def _built(average, freeze_processor):
+  """A model, of which this needs little but that it learns; and a batch."""
   sampler = dear_jax.make_sampler('bfs', size=4, batch_size=2, seed=0,
                                   split='train')
   batch = sampler.batch(0)
+  factory = dear_jax.get_processor_factory(
+      'dear_pgn', gradient='one_step',
+      solver=dear_jax.SolverConfig(method='picard', max_iter=2))
   model = dear_jax.DEARModel(
-      sampler.spec, batch, dear_jax.get_processor_factory('dear_pgn'),
-      hidden_dim=8, learning_rate=0.1, **kwargs)
+      sampler.spec, batch, factory, hidden_dim=8, learning_rate=0.1,
+      jacobian_weight=0.0, average=average, freeze_processor=freeze_processor)
   model.init(batch.features, 0)
+  return model, batch, model.params
+
+
+def _model(average=False, freeze_processor=False):
+  """A model as it starts; those of equal settings share their programs."""
+  model, batch, params = _built(average, freeze_processor)
+  model.restart(params)
   return model, batch
 
 

@@ -3,6 +3,7 @@
 """Tests of models that build on other runs: teachers and warm starts."""
 
 import dataclasses
+import functools
 import shutil
 
 from dear_jax import builders
@@ -19,8 +20,10 @@ NAR = configs.TrainConfig(
     model='nar', test_steps='learned', batch_size=2, hidden_size=8,
     train_steps=2, train_sizes=(4, 4), val_size=4, test_size=4, val_samples=2,
     test_samples=2, eval_every=1, checkpoint_every=1, log_every=1)
+# How it solves makes no difference here, but to the time of compiling it.
 DEAR = dataclasses.replace(NAR, model='dear', processor='dear_pgn',
-                           test_steps='true')
+                           test_steps='true', solver='picard',
+                           gradient='one_step')
 
 
 @pytest.fixture(name='nar', scope='module')
@@ -41,13 +44,21 @@ def _dear(nar, tmp_path_factory):
   return str(workdir), config
 
 
-def _model(config):
+@functools.lru_cache(maxsize=None)
+def _built(config):
   split = splits.from_config(config, 'bfs', with_lengths=config.needs_lengths)
   batch = split.train.batch(0)
   model = builders.build_model(
       config, [split.train.spec], [batch],
       builders.load_teacher(config, [split.train.spec], [batch]))
   model.init([batch.features], 0)
+  return model, batch, model.params
+
+
+def _model(config):
+  """A model as it starts; those of equal settings share their programs."""
+  model, batch, params = _built(config)
+  model.restart(params)
   return model, batch
 
 

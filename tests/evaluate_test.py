@@ -4,58 +4,25 @@
 
 import json
 import os
-import pathlib
 import subprocess
 import sys
 
 from dear_jax import configs
 from dear_jax import training
 import pytest
-
-EXPERIMENTS = pathlib.Path(__file__).resolve().parent.parent / 'experiments'
-
-# Runs several command lines in one process, as importing takes longer than
-# most of them. Its flags would clash with those of other programs here.
-DRIVER = '''
-import contextlib, io, json, sys
-sys.path.insert(0, {path!r})
-sys.argv = ['evaluate.py']
-import evaluate
-from absl.testing import flagsaver
-{before}
-results = []
-for args in json.load(sys.stdin):
-  out, err, code = io.StringIO(), io.StringIO(), 0
-  with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-    with flagsaver.flagsaver():
-      try:
-        evaluate.main(evaluate.cli.parse_flags(
-            ['evaluate.py', *args], positional='RUN_FOLDER'))
-      except SystemExit as e:
-        code = e.code
-      except RuntimeError as e:
-        code = str(e)
-  results.append([code, out.getvalue(), err.getvalue()])
-print(json.dumps(results))
-'''
+from tests import commands
 
 
 def run(*args, options=()):
   return subprocess.run(
-      [sys.executable, *options, str(EXPERIMENTS / 'evaluate.py'),
+      [sys.executable, *options, str(commands.EXPERIMENTS / 'evaluate.py'),
        *map(str, args)],
       timeout=600, capture_output=True, text=True, check=False)
 
 
-def run_all(*lines, before=''):
-  """The exit code, stdout and stderr of every command line."""
-  result = subprocess.run(
-      [sys.executable, '-c', DRIVER.format(path=str(EXPERIMENTS),
-                                           before=before)],
-      input=json.dumps([list(map(str, line)) for line in lines]), timeout=600,
-      capture_output=True, text=True, check=False)
-  assert result.returncode == 0, result.stderr
-  return json.loads(result.stdout)
+@pytest.fixture(name='command', scope='module')
+def _command():
+  return commands.Command('evaluate.py')
 
 
 def tables(text):
@@ -140,19 +107,13 @@ def test_everything_about_a_dear(dear):
   assert picture.startswith(b'\x89PNG') and len(picture) > 20_000
 
 
-def test_overrides_and_choices(dear, tmp_path):
+def test_overrides_and_choices(dear, command, tmp_path, monkeypatch):
   folder, _ = dear
   before = _listing(folder)
+  monkeypatch.setitem(sys.modules, 'matplotlib', None)
   line = [folder, '--solver=picard', '--tol=0.5', '--max_iter=3', '--samples=6']
-  (code, out, err), (failed, _, _) = run_all(
-      [*line, '--only=sizes', '--sizes=6', f'--output={tmp_path}/x.json'],
-      [*line, '--only=sizes,density', '--sizes=6'],
-      before='''
-sys.modules['matplotlib'] = None
-def fail(*unused_args):
-  raise RuntimeError('halfway')
-evaluate.by_density = fail
-''')
+  code, out, err = command(*line, '--only=sizes', '--sizes=6',
+                           f'--output={tmp_path}/x.json')
   assert code == 0, err
   assert 'matplotlib is not installed' in err
   found = json.loads((tmp_path / 'x.json').read_text())
@@ -164,16 +125,17 @@ evaluate.by_density = fail
   assert len(tables(out)) == 1
   assert _listing(tmp_path) == ['x.json']
   # What fails on the way leaves nothing behind.
-  assert failed == 'halfway'
+  def fail(*unused_args):
+    raise RuntimeError('halfway')
+  monkeypatch.setitem(command.scope, 'by_density', fail)
+  with pytest.raises(RuntimeError, match='halfway'):
+    command(*line, '--only=sizes,density', '--sizes=6')
   assert _listing(folder) == before
 
 
-def test_a_nar(nar, tmp_path):
+def test_a_nar(nar, command, tmp_path):
   folder, result = nar
-  (code, out, err), (fixed_code, _, fixed_err) = run_all(
-      [folder, '--sizes=4,6', '--samples=6'],
-      [folder, '--sizes=6', '--samples=6', '--test_steps=3',
-       f'--output={tmp_path}/x.json'])
+  code, out, err = command(folder, '--sizes=4,6', '--samples=6')
   assert code == 0, err
   found = json.loads((folder / 'evaluation.json').read_text())
   assert (folder / 'evaluation.png').exists()
@@ -184,13 +146,15 @@ def test_a_nar(nar, tmp_path):
   assert not {'density', 'tol', 'max_iter'} & set(found)
   (rows,) = tables(out)
   assert 'steps' in rows[0] and 'converged' not in rows[0]
-  assert fixed_code == 0, fixed_err
+  code, _, err = command(folder, '--sizes=6', '--samples=6', '--test_steps=3',
+                         f'--output={tmp_path}/x.json')
+  assert code == 0, err
   found = json.loads((tmp_path / 'x.json').read_text())
   assert found['settings'] == dict(test_steps=3)
   assert found['sizes'][0]['steps_mean'] == 3
 
 
-def test_mistakes_are_one_line(dear, nar, tmp_path):
+def test_mistakes_are_one_line(dear, nar, command, tmp_path):
   dear, nar = dear[0], nar[0]
   before = _listing(dear), _listing(nar)
   cases = (
@@ -218,8 +182,8 @@ def test_mistakes_are_one_line(dear, nar, tmp_path):
       ([nar, '--test_steps=learned'], 'has test_steps=true'),
       ([nar, '--only=density'], 'minimum has no graph'),
       ([nar, '--only=tol'], '--only=tol does not apply'))
-  for (args, message), (code, out, err) in zip(
-      cases, run_all(*(args for args, _ in cases)), strict=True):
+  for args, message in cases:
+    code, out, err = command(*args)
     assert code == 2, (args, err)
     assert message in err, (args, err)
     assert err.count('\n') == 1 and not out, err
@@ -234,11 +198,12 @@ def test_help_does_not_wait_for_the_library():
   assert not imported & {'clrs', 'dear_jax', 'jax', 'matplotlib'}
 
 
-def test_parameters_of_a_baseline_solved_for_an_equilibrium(nar, tmp_path):
+def test_parameters_of_a_baseline_solved_for_an_equilibrium(
+    nar, command, tmp_path):
   path = tmp_path / 'as_dear.json'
-  (code, out, err), = run_all(
-      [nar[0], '--model=dear', '--only=sizes', '--sizes=4', '--samples=4',
-       f'--output={path}'])
+  code, out, err = command(
+      nar[0], '--model=dear', '--only=sizes', '--sizes=4', '--samples=4',
+      f'--output={path}')
   assert code == 0, err
   assert 'solver steps' in out
   found = json.loads(path.read_text())
