@@ -2,21 +2,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the programs that look into a trained model."""
 
+import functools
 import json
-import pathlib
 import subprocess
 import sys
 
 from dear_jax import configs
 from dear_jax import training
 import pytest
+from tests import commands
 
-EXPERIMENTS = pathlib.Path(__file__).resolve().parent.parent / 'experiments'
+# Every program is started once as one; mistakes are made in this process.
+command = functools.lru_cache(maxsize=None)(commands.Command)
 
 
 def run(script, *args):
   return subprocess.run(
-      [sys.executable, str(EXPERIMENTS / script), *map(str, args)],
+      [sys.executable, str(commands.EXPERIMENTS / script), *map(str, args)],
       timeout=600, capture_output=True, text=True, check=False)
 
 
@@ -97,9 +99,9 @@ def test_what_has_no_equilibrium_cannot_be_looked_into(aligned, folder):
   for script, where, message in (
       ('convergence.py', aligned[0], 'has model=nar'),
       ('benchmark_alignment.py', folder, 'without --align_to')):
-    result = run(script, where)
-    assert result.returncode == 2
-    assert message in result.stderr and result.stderr.count('\n') == 1
+    code, _, err = command(script)(where)
+    assert code == 2
+    assert message in err and err.count('\n') == 1
 
 
 def test_mistakes_are_one_line(tmp_path, folder):
@@ -109,8 +111,8 @@ def test_mistakes_are_one_line(tmp_path, folder):
       ('convergence.py', [folder, '--decay=2'], 'decay'),
       ('gradient_noise.py', [folder, '--decays=0.5,x'], "got '0.5,x'"),
       ('gradient_noise.py', [folder, tmp_path], 'unexpected argument')):
-    result = run(script, *args)
-    assert result.returncode == 2, result.stderr
-    assert message in result.stderr
-    assert result.stderr.count('\n') == 1, result.stderr
-    assert not result.stdout
+    code, out, err = command(script)(*args)
+    assert code == 2, err
+    assert message in err
+    assert err.count('\n') == 1, err
+    assert not out
