@@ -163,6 +163,20 @@ def test_a_file_holds_everything(tmp_path):
   np.testing.assert_array_equal(details.steps, 1)
 
 
+def test_draws_how_a_question_is_solved(tmp_path):
+  model, (feedback,), config = _untrained('minimum')
+  reasoner = dear_jax.Reasoner(config, model.params)
+  question = _single(feedback, 1)
+  _, details = reasoner(**question, details=True)
+  figure = reasoner.draw(**question, path=tmp_path / 'solve.png')
+  assert (tmp_path / 'solve.png').read_bytes().startswith(b'\x89PNG')
+  titles = [axes.get_title() for axes in figure.axes]
+  assert any('iteration' in title for title in titles)
+  assert details.steps <= len(titles)
+  with pytest.raises(ValueError, match='one question at a time'):
+    reasoner.draw(np.stack([question['keys']] * 2))
+
+
 def test_large_graphs_are_computed_on_their_edges():
   config = _config('bfs')
   model, _, _ = _untrained('bfs')
