@@ -34,7 +34,7 @@ class TrainConfig:
     batch_size: Samples in a training batch.
     hidden_size: Width of the node states.
     learning_rate: Of Adam. The paper's is 3e-4, without an average of the
-      parameters; with one, 1e-3 is better (docs/implicit.md).
+      parameters; with one, 2e-3 is better (docs/implicit.md).
     grad_clip_max_norm: Gradients are clipped to this norm; 0 does not clip.
     train_steps: Steps in all, each with one batch of every algorithm.
     seed: Of everything random.
@@ -94,7 +94,7 @@ class TrainConfig:
   test_steps: Union[str, int] = 'true'
   batch_size: int = 32
   hidden_size: int = 128
-  learning_rate: float = 1e-3
+  learning_rate: float = 2e-3
   grad_clip_max_norm: float = 1.0
   train_steps: int = 10_000
   seed: int = 42

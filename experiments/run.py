@@ -56,7 +56,7 @@ SETTINGS = (
      'learned, or a number such as 64'),
     ('batch_size', 'integer', '32', 'samples in a training batch'),
     ('hidden_size', 'integer', '128', 'width of the node states'),
-    ('learning_rate', 'float', '0.001',
+    ('learning_rate', 'float', '0.002',
      'learning rate of Adam; the paper has 0.0003 and --noaverage'),
     ('grad_clip_max_norm', 'float', '1.0',
      'norm to which gradients are clipped, 0 for no clipping'),

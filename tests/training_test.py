@@ -208,7 +208,7 @@ def test_a_folder_with_a_run_needs_resume(finished, tmp_path):
   workdir, _ = finished
   with pytest.raises(checkpoints.RunError, match='already holds a run'):
     training.train(TINY, workdir)
-  with pytest.raises(checkpoints.RunError, match='learning_rate=0.001'):
+  with pytest.raises(checkpoints.RunError, match='learning_rate=0.002'):
     training.train(dataclasses.replace(TINY, learning_rate=0.1), workdir,
                    resume=True)
   with pytest.raises(checkpoints.RunError, match='no checkpoint'):
