@@ -162,10 +162,7 @@ def output_path(folder):
 
 def settings_in_force(run):
   """How the run is evaluated: as it was tested, except for what flags say."""
-  # pylint: disable=g-import-not-at-top
-  from dear_jax import models
-  from dear_jax import samplers
-  from dear_jax import solvers
+  from dear_jax import models  # pylint: disable=g-import-not-at-top
   config = run.config
   if config.model == 'nar':
     for flag in (_SOLVER, _TOL, _MAX_ITER, _TOLS, _MAX_ITERS):
@@ -188,14 +185,7 @@ def settings_in_force(run):
     cli.fail(f'--test_steps={_TEST_STEPS.value} needs a run with model=nar; '
              'this one has model=dear, an equilibrium of which has no number '
              'of steps.')
-  if _SOLVER.value is not None:
-    try:
-      samplers.check_choice('solver', _SOLVER.value, solvers.METHODS)
-    except ValueError as e:
-      cli.fail(str(e))
-  return dict(
-      solver=_SOLVER.value or config.solver, tol=_TOL.value or config.tol,
-      max_iter=_MAX_ITER.value or models.EVAL_ITERATIONS * config.max_iter)
+  return run.solver_settings(_SOLVER.value, _TOL.value, _MAX_ITER.value)
 
 
 def parts_of(run):

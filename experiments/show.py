@@ -45,7 +45,7 @@ _TOL = flags.DEFINE_float(
     'tol', None, "relative residual at which the solver stops (default: the "
     "run's)")
 _MAX_ITER = flags.DEFINE_integer(
-    'max_iter', None, 'the most solver steps, here and now (default: four '
+    'max_iter', None, 'the most solver steps in this solve (default: four '
     "times the run's max_iter, as in its own test)")
 _OUT = flags.DEFINE_string(
     'out', None, 'a folder for the pictures (default: RUN_FOLDER)')
@@ -77,22 +77,6 @@ def output_folder(folder):
   if not os.access(out, os.W_OK):
     cli.fail(f'{out} cannot be written to; choose another --out.')
   return out
-
-
-def settings_in_force(config):
-  """How the run is solved: as it was tested, except for what flags say."""
-  # pylint: disable=g-import-not-at-top
-  from dear_jax import models
-  from dear_jax import samplers
-  from dear_jax import solvers
-  if _SOLVER.value is not None:
-    try:
-      samplers.check_choice('solver', _SOLVER.value, solvers.METHODS)
-    except ValueError as e:
-      cli.fail(str(e))
-  return dict(
-      solver=_SOLVER.value or config.solver, tol=_TOL.value or config.tol,
-      max_iter=_MAX_ITER.value or models.EVAL_ITERATIONS * config.max_iter)
 
 
 def choose_sample(run):
@@ -164,7 +148,7 @@ def main(argv):
   check_flags()
   run = trained.Run(folder, only_dear=True)
   out = output_folder(folder)
-  settings = settings_in_force(run.config)
+  settings = run.solver_settings(_SOLVER.value, _TOL.value, _MAX_ITER.value)
   sampler = choose_sample(run)
   # pylint: disable=g-import-not-at-top
   from dear_jax import pictures

@@ -59,6 +59,21 @@ class Run:
         test_steps='true', align_to=None, stochastic_depth=False)
     self.params = builders.without_termination(self.params)
 
+  def solver_settings(self, solver=None, tol=None, max_iter=None):
+    """How it is solved: as in its own test, except for what is given."""
+    # pylint: disable=g-import-not-at-top
+    from dear_jax import models
+    from dear_jax import samplers
+    from dear_jax import solvers
+    if solver is not None:
+      try:
+        samplers.check_choice('solver', solver, solvers.METHODS)
+      except ValueError as e:
+        cli.fail(str(e))
+    return dict(
+        solver=solver or self.config.solver, tol=tol or self.config.tol,
+        max_iter=max_iter or models.EVAL_ITERATIONS * self.config.max_iter)
+
   def model(self, sampler, *, with_teacher=False, eval_iterations=None,
             **changes):
     """The model with its trained parameters.

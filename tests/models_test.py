@@ -72,7 +72,7 @@ def test_metrics_after_feedback(model):
 def test_learns(model):
   feedback = graphs.feedback()
   _, before = model.evaluate(KEY, feedback)
-  for i in range(40):
+  for i in range(80):
     model.feedback(jax.random.PRNGKey(i), feedback)
   _, after = model.evaluate(KEY, feedback)
   assert float(after['task_loss']) < 0.85 * float(before['task_loss'])
