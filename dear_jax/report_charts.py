@@ -237,7 +237,9 @@ def _curve(entries: Sequence[Entry], split: str, names: Sequence[str], *,
   if windows:
     span = ' or '.join(f'{x:,}' for x in sorted(windows)[:2])
     span = span if len(windows) <= 2 else f'up to {max(windows):,}'
-    note += f' Running mean over {span} steps; single values are faint.'
+    note += f' Running mean over {span} steps; single values are faint' + (
+        ', and the outermost may lie outside.'
+        if options.get('y_scale') == 'log' else '.')
   return Chart(lines=tuple(lines), note=note, x_label='step', **options)
 
 

@@ -126,7 +126,7 @@ text.in { font-size: 11px; paint-order: stroke; stroke: var(--card);
               stroke-linejoin: round; }
 .lines .main { stroke-width: 2; stroke-dasharray: var(--dash); }
 .lines .faint { stroke-width: 1; opacity: .28; }
-.lines .many { opacity: .2; }
+.lines .many { opacity: .17; }
 .lines .band { fill: var(--c); stroke: none; opacity: .16; }
 .interval { stroke: var(--c); stroke-width: 2; }
 .dot, .mark { fill: var(--c); stroke: var(--card); stroke-width: 1.5; }

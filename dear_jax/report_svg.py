@@ -143,8 +143,8 @@ def y_axis(chart: report_charts.Chart) -> Axis:
   log = chart.y_scale == 'log'
   values = np.concatenate([
       x for line in chart.lines
-      for x in (line.points[1], line.low, line.high, *(y for _, y in line.faint)
-                ) if x is not None])
+      for x in (line.points[1], line.low, line.high, *_faint_range(line, log))
+      if x is not None])
   values = values[np.isfinite(values) & ((values > 0) | (not log))]
   low, high = (values.min(), values.max()) if len(values) else (0.1, 1.)
   if chart.level is not None and (not log or chart.level[0] > 0):
@@ -177,6 +177,18 @@ def y_axis(chart: report_charts.Chart) -> Axis:
     write = lambda x: f'{_write(100 * x, max(100 * step, 0.1))} %'.replace(
         ' %', '\N{NO-BREAK SPACE}%')
   return Axis(low, high, False, tuple((x, write(x)) for x in ticks))
+
+
+def _faint_range(line: report_charts.Line, log: bool) -> List[np.ndarray]:
+  """The values of faint lines that have to fit in.
+
+  On a logarithmic axis a single value close to 0 would squeeze all the others,
+  so the outermost ones of a noisy line may run out of the picture.
+  """
+  values = [ys[np.isfinite(ys)] for _, ys in line.faint]
+  if log and len(values) == 1 and values[0].size:
+    return [np.quantile(values[0], [0.01, 0.99])]
+  return values
 
 
 def draw(chart: report_charts.Chart, name: str) -> str:
@@ -277,7 +289,7 @@ def _paths(chart: report_charts.Chart, line: report_charts.Line, x: Axis,
                np.concatenate([line.low[known], line.high[known][::-1]]))
     yield _tag('path', d=path(*outline, x, y) + 'Z', **{'class': 'band'})
   for faint in line.faint:
-    many = ' many' if len(line.faint) > 1 else ''
+    many = ' many' if max(len(line.faint), len(chart.lines) - 2) > 1 else ''
     yield _tag('path', d=path(*faint, x, y), **{'class': f'faint{many}'})
   yield _tag('path', d=path(xs, ys, x, y),
              **{'class': 'main', 'data-label': line.label})

@@ -126,7 +126,8 @@ def _draw_line(ax, chart, line, shift):
   colour = style['color']
   for points in line.faint:
     ax.plot(*points, color=colour, linewidth=0.8,
-            alpha=0.28 if len(line.faint) == 1 else 0.18)
+            alpha=0.28 if len(line.faint) == 1 and len(chart.lines) < 4
+            else 0.17)
   xs, ys = line.points
   if line.low is not None and chart.with_dots:
     ax.vlines(xs, line.low, line.high, color=colour, linewidth=1.8,

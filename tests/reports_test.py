@@ -270,6 +270,19 @@ class TestAxes:
         assert np.isfinite(axis.place(value))
         assert 0 <= report_svg.x_axis(chart).place(5) <= 1
 
+  def test_a_single_value_near_zero_does_not_squeeze_the_rest(self):
+    xs = np.arange(1., 301)
+    noisy = 1 + 0.5 * np.sin(xs)
+    noisy[7] = 1e-9
+    line = report_charts.Line('a', 0, (xs, np.ones(300)), faint=((xs, noisy),))
+    chart = chart_of(lines=(line,), y_scale='log')
+    axis = report_svg.y_axis(chart)
+    assert 0.3 < axis.low < 0.51 and 1.49 < axis.high < 2
+    (faint,) = paths_of(chart, 'faint')
+    assert len(faint) == 300 and max(y for _, y in faint) > 1000
+    linear = chart_of(lines=(line,))
+    assert report_svg.y_axis(linear).low < 1e-9
+
   def test_a_far_level_does_not_squeeze_the_rest(self):
     near = chart_of(([1, 2], [0.2, 4]), y_scale='log', level=(0.1, 'x'))
     far = chart_of(([1, 2], [0.2, 4]), y_scale='log', level=(1e-6, 'x'))
