@@ -23,10 +23,32 @@ os.environ['XLA_FLAGS'] = ' '.join([os.environ.get('XLA_FLAGS', ''),
                                     *_XLA_FLAGS])
 
 from experiments import cli  # pylint:disable=g-import-not-at-top
+import pytest  # pylint:disable=g-import-not-at-top
+
+
+# Tests of one file share what they have trained and compiled, and so run in one
+# process. These share nothing, and fill up what is left at the end.
+_SPREAD = ('conformance_test.py',)
 
 
 def pytest_configure(config):
   config.addinivalue_line('filterwarnings', 'error')
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+  """Distributes files, unless another way to distribute was asked for."""
+  if config.option.dist != 'load':
+    return None
+  from xdist import scheduler  # pylint:disable=g-import-not-at-top
+
+  class Scheduling(scheduler.LoadScopeScheduling):
+
+    def _split_scope(self, nodeid):
+      file = nodeid.split('::')[0]
+      return nodeid if file.endswith(_SPREAD) else file
+
+  return Scheduling(config, log)
 
 
 def pytest_collect_file():
