@@ -15,6 +15,7 @@ from dear_jax import solvers
 import numpy as np
 
 MODELS = ('dear', 'nar')
+SELECTIONS = ('auto', 'best', 'last')
 NAR_KINDS = tuple(kind.removeprefix('dear_') for kind in processors.KINDS)
 _ENCODER_INITS = ('default', 'xavier_on_scalars')
 
@@ -83,6 +84,9 @@ class TrainConfig:
     nb_heads: Heads, for processors that have some.
     average: Whether to validate and keep the average of the parameters over the
       last steps, in place of the last ones.
+    select: Which parameters are kept at the end: the 'best', with the lowest
+      validation loss, as in the paper; the 'last'; or 'auto', the last if they
+      are averages and otherwise the best. Until then the best are kept.
     encoder_init: 'default' or 'xavier_on_scalars', as in clrs.
     dropout_prob: Dropout rate.
     freeze_processor: Whether to train encoders and decoders only.
@@ -128,6 +132,7 @@ class TrainConfig:
   nb_triplet_fts: int = 8
   nb_heads: int = 1
   average: bool = True
+  select: str = 'auto'
   encoder_init: str = 'xavier_on_scalars'
   dropout_prob: float = 0.0
   freeze_processor: bool = False
@@ -158,6 +163,7 @@ class TrainConfig:
     self._check_parts()
     samplers.check_choice('encoder_init', self.encoder_init, _ENCODER_INITS)
     samplers.check_choice('layout', self.layout, models.LAYOUTS)
+    samplers.check_choice('select', self.select, SELECTIONS)
     for name in ('batch_size', 'hidden_size', 'train_steps', 'val_samples',
                  'test_samples', 'eval_every', 'checkpoint_every', 'log_every',
                  'nb_triplet_fts', 'nb_heads'):
@@ -233,6 +239,11 @@ class TrainConfig:
     """Whether the number of steps of the algorithm has to be known."""
     return self.model == 'nar' or self.align_to is not None
 
+  @property
+  def keeps_last(self) -> bool:
+    """Whether the parameters at the end are kept, not the best ones."""
+    return self.select == 'last' or (self.select == 'auto' and self.average)
+
   def processor_factory(self):
     """The processor of this run, ready for a model."""
     return processors.get_processor_factory(
@@ -262,12 +273,12 @@ PRESETS = {
     # 100 epochs of 1e5 samples, validated once an epoch.
     'paper': TrainConfig(learning_rate=3e-4, train_samples=100_000,
                          train_steps=312_500,
-                         eval_every=3_125),
+                         eval_every=3_125, select='best'),
 }
 
 
 # What settings were before there was a setting.
-_BEFORE = {'average': False}
+_BEFORE = {'average': False, 'select': 'best'}
 
 
 def from_settings(settings: Mapping[str, Any]) -> TrainConfig:

@@ -39,9 +39,10 @@ import numpy as np
 TrainConfig = configs.TrainConfig
 PRESETS = configs.PRESETS
 
-# What a resumed run may change: how far it goes, how often it looks, and
-# where it keeps its samples.
-_RESUMABLE = ('train_steps', 'eval_every', 'checkpoint_every', 'data_cache')
+# What a resumed run may change: how far it goes, how often it looks, where it
+# keeps its samples, and which parameters are kept in the end.
+_RESUMABLE = ('train_steps', 'eval_every', 'checkpoint_every', 'data_cache',
+              'select')
 
 # Steps whose results may be outstanding. One hides the host's work behind the
 # device's; more would only delay a signal and the progress display.
@@ -296,6 +297,19 @@ class _Trainer:
         f'score {mean["score"]:.4f}  {progress.solver_summary(mean)}'
         f'{"  (best)" if is_best else ""}')
 
+  def _keep_last(self) -> None:
+    """Puts the parameters at the end in the place of the best ones."""
+    if self._best.step == self._config.train_steps:
+      return
+    with self._model.averaged():
+      mean = _combine(self._evaluate(self._val_set))
+      params = self._model.params
+    if math.isfinite(mean['task_loss']):
+      self._best = checkpoints.Best(
+          params=params, step=self._config.train_steps,
+          loss=mean['task_loss'], score=mean['score'])
+      self._saved.save_best(self._best)
+
   def _evaluate(self, datasets, *, stoppable: bool = False,
                 with_spectral_radius: bool = False) -> List[Dict[str, float]]:
     """Scores the present parameters, one dictionary an algorithm.
@@ -333,6 +347,8 @@ class _Trainer:
     # resumed with more steps must not remember that it once ended here.
     if config.train_steps % config.eval_every:
       self._validate(config.train_steps, final=True)
+    if config.keeps_last:
+      self._keep_last()
     if not self._best.step:
       raise self._diverged('No validation loss was finite',
                            config.train_steps)

@@ -15,7 +15,7 @@ Examples:
 
 What is not given on the command line comes from the preset. Progress goes to
 stderr. The last line on stdout is one JSON object with the validation score
-and the test score of the parameters that had the lowest validation loss.
+and the test score of the parameters that were kept (--select).
 Ctrl-C (or SIGTERM) saves and stops; a second one aborts.
 """
 
@@ -121,6 +121,9 @@ SETTINGS = (
     ('average', 'boolean', 'True',
      'validate and keep the average of the parameters over the last tenth of '
      'the steps, in place of the last ones'),
+    ('select', 'string', 'auto',
+     'parameters to keep at the end: best (the lowest validation loss, as in '
+     'the paper), last, or auto, which is last with --average'),
     ('encoder_init', 'string', 'xavier_on_scalars',
      'initialiser of the encoders: default or xavier_on_scalars'),
     ('dropout_prob', 'float', '0.0',

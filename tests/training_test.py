@@ -6,6 +6,7 @@ import dataclasses
 import json
 import os
 import pathlib
+import shutil
 import signal
 import threading
 
@@ -24,7 +25,7 @@ import pytest
 TINY = configs.TrainConfig(
     batch_size=2, hidden_size=8, train_steps=5, train_sizes=(4, 4), val_size=4,
     test_size=4, val_samples=4, test_samples=4, eval_every=2,
-    checkpoint_every=2, log_every=1)
+    checkpoint_every=2, log_every=1, select='best')
 
 METRICS = ('loss', 'task_loss', 'jacobian_penalty', 'solver_steps_mean',
            'solver_steps_max', 'residual', 'converged', 'backward_converged')
@@ -151,6 +152,33 @@ def test_the_lowest_validation_loss_is_selected(finished):
   assert result['best_step'] == best['step']
   assert result['val_loss'] == best['task_loss']
   assert result['val_score'] == best['score']
+
+
+def test_the_last_average_is_selected(finished, tmp_path):
+  workdir = tmp_path / 'copy'
+  shutil.copytree(finished[0], workdir)
+  config = dataclasses.replace(TINY, select='last')
+  result = training.train(config, workdir, resume=True)
+  last = [x for x in read_metrics(workdir) if x['split'] == 'val'][-1]
+  assert result['best_step'] == 5
+  assert result['val_score'] == last['score']
+  assert result['val_loss'] == pytest.approx(last['task_loss'])
+  average = latest(workdir)[0]['opt_state'][-1]['average']
+  jax.tree_util.tree_map(np.testing.assert_array_equal,
+                         checkpoints.load_best(workdir), average)
+  # Whoever goes on from here does not remember that it once ended.
+  training.train(TINY, workdir, resume=True)
+  assert_same_run(workdir, finished[0])
+
+
+def test_what_is_selected_by_itself():
+  assert configs.TrainConfig().keeps_last
+  assert not configs.TrainConfig(average=False).keeps_last
+  assert not configs.TrainConfig(select='best').keeps_last
+  assert configs.TrainConfig(average=False, select='last').keeps_last
+  assert not configs.PRESETS['paper'].keeps_last
+  with pytest.raises(ValueError, match="Unknown select 'first'"):
+    configs.TrainConfig(select='first')
 
 
 def test_config_file_has_versions(finished):
@@ -333,7 +361,8 @@ def test_compilation_cache(tmp_path, monkeypatch):
 
 def test_several_algorithms(tmp_path):
   config = dataclasses.replace(
-      TINY, algorithms=('bfs', 'minimum'), train_steps=2)
+      TINY, algorithms=('bfs', 'minimum'), train_steps=2, solver='picard',
+      gradient='one_step')  # which is less to compile
   result = training.train(config, tmp_path)
   assert set(result['test']) == {'bfs', 'minimum'}
   assert result['test_score'] == pytest.approx(
