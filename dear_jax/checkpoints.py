@@ -6,7 +6,8 @@ A run folder holds its settings, its metrics and two checkpoints. These are
 written by orbax, which makes a checkpoint visible only once it is complete:
 
   checkpoints/latest  everything that training needs to go on bit for bit
-  checkpoints/best    the parameters with the lowest validation loss
+  checkpoints/best    the parameters with the lowest validation loss, or those
+                      that were kept at the end of the run
 
 The latest one also holds the best parameters. A run that was killed between
 two saves may have left `best` newer than `latest`; resuming puts it back to
