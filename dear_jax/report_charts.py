@@ -131,8 +131,7 @@ def sections(entries: Sequence[Entry], traces: Mapping[str, Any]
                  note='Loss of the task, without penalties.'),
           _curve(entries, 'val', ['task_loss'], title='Validation loss',
                  y_label='task loss', y_scale='log', with_best=True,
-                 note='The dot marks the parameters that are kept: those of '
-                 'the lowest loss.'),
+                 note='The dot marks the parameters that are kept.'),
           _curve(entries, 'val', ['score'], title='Validation score',
                  y_label='score', y_scale='share', with_best=True,
                  note=f'On samples of size {_sizes(entries, "val_size")}; the '

@@ -155,8 +155,8 @@ def _numbers(runs: Sequence[reports.Run]) -> str:
         progress.duration(seconds))) + '</td>')
     body.append(f'<tr>{"".join(cells)}</tr>')
   note = ('Training loss is the running mean at the end. Validation figures '
-          'and test are those of the best step, that of the lowest validation '
-          'loss.')
+          'and test are those of the parameters that are kept, which are of the '
+          'best step.')
   if any(best for *_, best in rows):
     note += ' The best of several runs is bold.'
   return (f'{_table("Final numbers", head, body)}'

@@ -334,7 +334,10 @@ def thin_extremes(points: Points, most: int = MAX_POINTS) -> Points:
 
 
 def best_step(run: Run) -> Optional[int]:
-  """The step of the lowest validation loss, None before the first one."""
+  """The step whose parameters are kept, None before the first validation.
+
+  Until a run is over it is that of the lowest validation loss.
+  """
   stated = number((run.result or {}).get('best_step'))
   if math.isfinite(stated):
     return int(stated)
