@@ -18,21 +18,26 @@ RESTRICTED = ('bfs', 'dfs', 'bellman_ford', 'dijkstra', 'dag_shortest_paths',
               'mst_prim', 'strongly_connected_components_local')
 
 
-def _model(task, nb_nodes=6, **options):
+def _model(task, nb_nodes=6, solver=dear_jax.SolverConfig(), **options):
   sampler = samplers.make_sampler(task, size=nb_nodes, batch_size=2, seed=0,
                                   split='val')
   feedback = sampler.batch(0)
   model = dear_jax.DEARModel(
-      sampler.spec, feedback, dear_jax.get_processor_factory('dear_pgn'),
+      sampler.spec, feedback,
+      dear_jax.get_processor_factory('dear_pgn', solver=solver),
       hidden_dim=8, **options)
   model.init(feedback.features, 0)
   return model, feedback
 
 
-def _logits(model, feedback):
-  return model.net_fn.apply(
-      model.params, jax.random.PRNGKey(0), [tuple(feedback.features.inputs)],
-      repred=True, algorithm_index=0).output_preds
+def _apply(model, feedback, repred=True):
+  """Logits and solution, in one program."""
+  @jax.jit
+  def run(params, inputs):
+    output = model.net_fn.apply(params, jax.random.PRNGKey(0), [inputs],
+                                repred=repred, algorithm_index=0)
+    return output.output_preds, output.solution
+  return run(model.params, tuple(feedback.features.inputs))
 
 
 def test_restricted_tasks_are_those_of_the_paper():
@@ -58,7 +63,7 @@ def test_logits_off_the_edges(restrict):
   model, feedback = _model('bfs', restrict_pointers=restrict)
   adj, = [x.data for x in feedback.features.inputs if x.name == 'adj']
   allowed = (adj + np.eye(6)) > 0
-  probabilities = jax.nn.softmax(_logits(model, feedback)['pi'])
+  probabilities = jax.nn.softmax(_apply(model, feedback)[0]['pi'])
   assert not allowed.all()
   assert (probabilities[allowed] > 0).all()
   assert (np.asarray(probabilities[~allowed]) == 0).all() == (restrict is None)
@@ -78,7 +83,7 @@ def test_permutation_logits():
 
 def test_permutation_logits_are_used_for_sorting():
   model, feedback = _model('insertion_sort')
-  logits = _logits(model, feedback)['pred']
+  logits = _apply(model, feedback)[0]['pred']
   diagonal = jnp.diagonal(logits, axis1=1, axis2=2)
   # CLRS pushes the diagonal to -1e6 or so, which the leaky ReLU divides.
   assert (diagonal < -1e3).all() and (diagonal > -2e5).all()
@@ -101,7 +106,7 @@ def test_messages_pass_on_arrays(task):
     return output.solution.value.sum(axis=-1)
 
   keys = jnp.asarray(inputs[key_index].data, jnp.float32)
-  influence = jax.jacrev(hidden)(keys)  # [B, N, B, N]
+  influence = jax.jit(jax.jacrev(hidden))(keys)  # [B, N, B, N]
   for b in range(2):
     # A maximum need not pick every sender, but it always picks some.
     on_others = (influence[b, :, b] != 0) & ~np.eye(6, dtype=bool)
@@ -110,40 +115,24 @@ def test_messages_pass_on_arrays(task):
 
 
 def test_more_iterations_at_evaluation():
-  model, feedback = _model('bfs', eval_iterations=3)
-  steps = []
-  for repred in (False, True):
-    # An unreachable tolerance makes every solve use all it may.
-    model = dear_jax.DEARModel(
-        clrs.SPECS['bfs'], feedback, dear_jax.get_processor_factory(
-            'dear_pgn', solver=dear_jax.SolverConfig(tol=1e-30, max_iter=4)),
-        hidden_dim=8, eval_iterations=3)
-    model.init(feedback.features, 0)
-    output = model.net_fn.apply(
-        model.params, jax.random.PRNGKey(0),
-        [tuple(feedback.features.inputs)], repred=repred, algorithm_index=0)
-    steps.append(int(output.solution.steps.max()))
+  # An unreachable tolerance makes every solve use all it may.
+  model, feedback = _model(
+      'bfs', solver=dear_jax.SolverConfig(tol=1e-30, max_iter=4),
+      eval_iterations=3)
+  steps = [int(_apply(model, feedback, repred)[1].steps.max())
+           for repred in (False, True)]
   assert steps == [4, 12]
 
 
 def test_noise_is_for_training_only_and_drawn_once_a_solve():
   """Were it drawn at every evaluation, no residual would be under 0.1."""
-  sampler = samplers.make_sampler('bfs', size=5, batch_size=2, seed=0,
-                                  split='val')
-  feedback = sampler.batch(0)
   solver = dear_jax.SolverConfig(tol=1e-4, max_iter=100)
   hidden = {}
   for stddev in (0.0, 0.1):
-    model = dear_jax.DEARModel(
-        sampler.spec, feedback,
-        dear_jax.get_processor_factory('dear_pgn', solver=solver),
-        hidden_dim=8, noise_stddev=stddev)
-    model.init(feedback.features, 0)
+    model, feedback = _model('bfs', nb_nodes=5, solver=solver,
+                             noise_stddev=stddev)
     for repred in (False, True):
-      solution = model.net_fn.apply(
-          model.params, jax.random.PRNGKey(0),
-          [tuple(feedback.features.inputs)], repred=repred,
-          algorithm_index=0).solution
+      _, solution = _apply(model, feedback, repred)
       assert (solution.residual < 0.02).all()
       hidden[stddev, repred] = solution.value
   np.testing.assert_array_equal(hidden[0.0, True], hidden[0.1, True])
