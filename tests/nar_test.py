@@ -18,7 +18,8 @@ KEY = jax.random.PRNGKey(0)
 WIDTH = 8
 
 
-def _make(test_steps='true', task='bfs', layout='dense', size=5, **kwargs):
+@functools.lru_cache(maxsize=None)
+def _built(test_steps, task, layout, size, **kwargs):
   sampler = dear_jax.make_sampler(task, size=size, batch_size=4, seed=0,
                                   split='train', with_lengths=True)
   batch = sampler.batch(0)
@@ -26,6 +27,13 @@ def _make(test_steps='true', task='bfs', layout='dense', size=5, **kwargs):
       sampler.spec, batch, dear_jax.get_processor_factory('dear_pgn'), WIDTH,
       test_steps=test_steps, layout=layout, **kwargs)
   model.init(batch.features, 0)
+  return model, batch, model.params
+
+
+def _make(test_steps='true', task='bfs', layout='dense', size=5, **kwargs):
+  """A model as it starts; those of equal settings share their programs."""
+  model, batch, params = _built(test_steps, task, layout, size, **kwargs)
+  model.restart(params)
   return model, batch
 
 
@@ -34,20 +42,15 @@ def _learned():
   return _make('learned')
 
 
-def _by_hand(model, batch, steps):
-  """The states after given numbers of steps, one step after the other."""
+def _by_hand(model, batch, count):
+  """The states after every number of steps, one step after the other."""
   def run():
     net = nets.TerminatingNet(
         model._spec, WIDTH, dear_jax.get_processor_factory('dear_pgn'),  # pylint:disable=protected-access
         encoder_init='default', dropout_prob=0.0, nb_dims=model.nb_dims,
         restrict_pointers=None, learns_to_stop=False)
-    return _states(net, batch, int(max(steps)))
-  trajectory = _apply(run, model.params)
-  return np.stack([trajectory[s][b] for b, s in enumerate(steps)])
-
-
-def _apply(run, params):
-  return hk.transform(run).apply(params, KEY)
+    return _states(net, batch, count)
+  return jax.jit(hk.transform(run).apply)(model.params, KEY)
 
 
 def _states(net, batch, count):
@@ -72,9 +75,11 @@ def test_every_instance_takes_its_own_number_of_steps():
   batch = batch._replace(features=batch.features._replace(lengths=steps + 1.0))
   model.debug = True
   _, _, hidden = model.predict(KEY, batch.features)
-  expected = _by_hand(model, batch, steps)
-  np.testing.assert_allclose(hidden[0], expected, atol=1e-5)
-  assert not np.allclose(hidden[0], _by_hand(model, batch, steps + 1))
+  model.debug = False
+  states = np.stack(_by_hand(model, batch, 5))
+  instances = np.arange(4)
+  np.testing.assert_allclose(hidden[0], states[steps, instances], atol=1e-5)
+  assert not np.allclose(hidden[0], states[steps + 1, instances])
 
 
 def test_training_and_evaluation_take_the_same_steps(learned):
