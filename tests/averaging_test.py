@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
+from tests import graphs
 
 KEY = jax.random.PRNGKey(0)
 
@@ -18,14 +19,12 @@ KEY = jax.random.PRNGKey(0)
 @functools.lru_cache(maxsize=None)
 def _built(average, freeze_processor):
   """A model, of which this needs little but that it learns; and a batch."""
-  sampler = dear_jax.make_sampler('bfs', size=4, batch_size=2, seed=0,
-                                  split='train')
-  batch = sampler.batch(0)
+  batch = graphs.feedback()
   factory = dear_jax.get_processor_factory(
       'dear_pgn', gradient='one_step',
       solver=dear_jax.SolverConfig(method='picard', max_iter=2))
   model = dear_jax.DEARModel(
-      sampler.spec, batch, factory, hidden_dim=8, learning_rate=0.1,
+      graphs.SPEC, batch, factory, hidden_dim=8, learning_rate=0.1,
       jacobian_weight=0.0, average=average, freeze_processor=freeze_processor)
   model.init(batch.features, 0)
   return model, batch, model.params
@@ -70,6 +69,8 @@ def test_model_swaps_and_puts_back():
   for i in range(3):
     model.feedback(jax.random.fold_in(KEY, i), batch)
     seen.append(model.params)
+  moved = jax.tree_util.tree_map(lambda x, y: np.max(np.abs(x - y)), *seen[1:])
+  assert min(jax.tree_util.tree_leaves(moved)) > 0.01
   with model.averaged():
     averaged = model.params
   jax.tree_util.tree_map(np.testing.assert_array_equal, model.params, seen[-1])
