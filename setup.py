@@ -21,8 +21,10 @@ setuptools.setup(
     long_description_content_type='text/markdown',
     author='The dear_jax authors',
     license='Apache-2.0',
-    packages=['dear_jax'],
-    package_data={'dear_jax': ['py.typed', 'data/*']},
+    packages=setuptools.find_packages(include=['dear_jax', 'dear_jax.*']),
+    package_data={'dear_jax': ['py.typed'],
+                  'dear_jax.pretrained': ['*.md', '*.npz'],
+                  'dear_jax.reports': ['*.jinja']},
     python_requires='>=3.10',
     # requirements.txt has the exact set that the tests pass with.
     install_requires=[
@@ -39,10 +41,13 @@ setuptools.setup(
     ],
     extras_require={
         'plots': ['matplotlib>=3.8'],
+        'reports': ['jinja2>=3.1', 'matplotlib>=3.8', 'plotly>=6'],
         'tensorboard': ['tensorboardX>=2.6'],
-        'test': ['ipykernel>=6', 'jaxopt>=0.8.5', 'matplotlib>=3.8',
-                 'nbclient>=0.10', 'nbformat>=5', 'networkx>=3', 'pytest>=8',
-                 'pytest-xdist>=3', 'tensorboardX>=2.6'],
+        'test': ['import-linter>=2.1', 'ipykernel>=6', 'jaxopt>=0.8.5',
+                 'jinja2>=3.1', 'matplotlib>=3.8', 'mypy>=1.15',
+                 'nbclient>=0.10', 'nbformat>=5', 'networkx>=3', 'plotly>=6',
+                 'pytest>=8', 'pytest-xdist>=3', 'ruff>=0.9',
+                 'tensorboardX>=2.6'],
     },
     classifiers=[
         'Programming Language :: Python :: 3',

@@ -7,23 +7,29 @@ import typing as _typing
 
 if _typing.TYPE_CHECKING:
   # pylint: disable=g-import-not-at-top
-  from dear_jax.implicit import fixed_point
-  from dear_jax.models import DEARModel
-  from dear_jax.models import NARModel
-  from dear_jax.processors import get_processor_factory
-  from dear_jax.processors import register
-  from dear_jax.processors import unregister
-  from dear_jax.reasoners import load
-  from dear_jax.reasoners import Reasoner
-  from dear_jax.regularisers import jacobian_penalty
-  from dear_jax.samplers import drop_hints
-  from dear_jax.samplers import make_sampler
-  from dear_jax.solvers import Solution
-  from dear_jax.solvers import solve
-  from dear_jax.solvers import SolverConfig
-  from dear_jax.splits import make_splits
-  from dear_jax.training import train
-  from dear_jax.training import TrainConfig
+  from dear_jax.data.samplers import drop_hints as drop_hints
+  from dear_jax.data.samplers import make_sampler as make_sampler
+  from dear_jax.data.task_registry import register_task as register_task
+  from dear_jax.fixed_points.config import Solution as Solution
+  from dear_jax.fixed_points.config import SolverConfig as SolverConfig
+  from dear_jax.fixed_points.implicit import fixed_point as fixed_point
+  from dear_jax.fixed_points.regularisers import (
+    jacobian_penalty as jacobian_penalty,
+  )
+  from dear_jax.fixed_points.solvers import solve as solve
+  from dear_jax.models.dear import DEARModel as DEARModel
+  from dear_jax.models.nar import NARModel as NARModel
+  from dear_jax.networks.processors import (
+    get_processor_factory as get_processor_factory,
+  )
+  from dear_jax.networks.registry import register as register
+  from dear_jax.networks.registry import register_step as register_step
+  from dear_jax.networks.registry import unregister as unregister
+  from dear_jax.reasoning.reasoners import load as load
+  from dear_jax.reasoning.reasoners import Reasoner as Reasoner
+  from dear_jax.training.configs import TrainConfig as TrainConfig
+  from dear_jax.training.loop import train as train
+  from dear_jax.training.splits import make_splits as make_splits
 
 __version__ = '0.2.0'
 
@@ -32,23 +38,25 @@ __version__ = '0.2.0'
 # imports TensorFlow, which takes seconds that a user of the solvers need not
 # wait for.
 _HOMES = {
-    'DEARModel': 'models',
-    'drop_hints': 'samplers',
-    'fixed_point': 'implicit',
-    'get_processor_factory': 'processors',
-    'jacobian_penalty': 'regularisers',
-    'load': 'reasoners',
-    'make_sampler': 'samplers',
-    'make_splits': 'splits',
-    'NARModel': 'models',
-    'Reasoner': 'reasoners',
-    'register': 'processors',
-    'Solution': 'solvers',
-    'solve': 'solvers',
-    'SolverConfig': 'solvers',
-    'train': 'training',
-    'TrainConfig': 'training',
-    'unregister': 'processors',
+    'DEARModel': 'models.dear',
+    'drop_hints': 'data.samplers',
+    'fixed_point': 'fixed_points.implicit',
+    'get_processor_factory': 'networks.processors',
+    'jacobian_penalty': 'fixed_points.regularisers',
+    'load': 'reasoning.reasoners',
+    'make_sampler': 'data.samplers',
+    'make_splits': 'training.splits',
+    'NARModel': 'models.nar',
+    'Reasoner': 'reasoning.reasoners',
+    'register': 'networks.registry',
+    'register_step': 'networks.registry',
+    'register_task': 'data.task_registry',
+    'Solution': 'fixed_points.config',
+    'solve': 'fixed_points.solvers',
+    'SolverConfig': 'fixed_points.config',
+    'train': 'training.loop',
+    'TrainConfig': 'training.configs',
+    'unregister': 'networks.registry',
 }
 
 __all__ = tuple(_HOMES)

@@ -26,7 +26,6 @@ measurements, to --out. Progress goes to stderr.
 
 import json
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -35,14 +34,14 @@ import time
 from absl import app
 from absl import flags
 from absl import logging
-
 import cli
+import measuring
 
 _TASK = flags.DEFINE_string('task', 'bfs', 'task to measure on')
 _PROCESSOR = flags.DEFINE_string('processor', 'dear_pgn', 'kind of processor')
 _LAYOUT = flags.DEFINE_string('layout', 'auto', 'auto, dense or sparse')
 _RUN = flags.DEFINE_string(
-    'run', None, 'folder of a run whose best parameters are measured')
+    'run', None, 'folder of a run whose parameters are measured')
 _QUICK = flags.DEFINE_boolean(
     'quick', False, 'fewer sizes and rounds; no unrolled gradient, no memory, '
     'no cold start')
@@ -69,57 +68,8 @@ _WIDTH = flags.DEFINE_integer('width', 128, 'width of the node states',
 _ITERATIONS = 10
 # Larger dense batches would need more memory than a laptop has.
 _MOST_PAIRS = 32 * 128 * 128
-# A recurrent model is left out if it would pass more messages than this, which
-# takes about a minute.
-_MOST_MESSAGES = 2e7
-# What takes longer than this is measured less often than the rest.
-_LONG_SECONDS = 3
 # Parameters have to stay as they are, so that solves do.
 _LEARNING_RATE = 1e-12
-
-
-class Measurements:
-  """Named functions that are timed in turns."""
-
-  def __init__(self):
-    self._cases = {}
-    self.seconds = {}
-
-  def add(self, name, run, divisor=1):
-    """Adds a function; it has to wait for its result."""
-    cli.progress(f'compiling: {name}')
-    run()
-    self._cases[name] = run, divisor
-
-  def run(self, rounds, seconds):
-    """Times all of them in turns, for so many rounds or seconds."""
-    start = time.perf_counter()
-    for i in range(rounds):
-      cli.progress(f'measuring: round {i + 1} of at most {rounds}')
-      for name, (run, divisor) in self._cases.items():
-        if i >= 2 and self.seconds[name][-1] * divisor > _LONG_SECONDS:
-          continue
-        before = time.perf_counter()
-        run()
-        self.seconds.setdefault(name, []).append(
-            (time.perf_counter() - before) / divisor)
-      if i >= 2 and time.perf_counter() - start > seconds:
-        break
-    self._cases = {}
-
-  def median(self, name):
-    return statistics.median(self.seconds[name])
-
-
-def unit(batch_size, size):
-  """The two edge matrix products of one dense message-passing step."""
-  import jax  # pylint: disable=g-import-not-at-top
-  keys = jax.random.split(jax.random.PRNGKey(0), 3)
-  width = _WIDTH.value
-  messages = jax.random.normal(keys[0], (batch_size * size * size, width))
-  first, second = (jax.random.normal(key, (width, width)) for key in keys[1:])
-  products = jax.jit(lambda x, v, w: (x @ v, x @ w))
-  return lambda: jax.block_until_ready(products(messages, first, second))
 
 
 def sampler_of(size, batch_size):
@@ -128,40 +78,41 @@ def sampler_of(size, batch_size):
                                seed=0, split='train')
 
 
-def typical_batch(sampler):
-  """The one of nine batches with the median number of edges."""
-  def count(batch):
-    return sum(x.data.sum() for x in batch.features.inputs if x.name == 'adj')
-  return sorted((sampler.batch(i) for i in range(9)), key=count)[4]
-
-
-def model_of(sampler, gradient='implicit', max_iter=40, layout=None):
-  """A model with the settings of the paper, and a batch."""
+def model_of(sampler, gradient='damped', max_iter=40, layout=None,
+             jacobian_fraction=None):
+  """A model with the settings of a run otherwise, and a batch."""
   # pylint: disable=g-import-not-at-top
-  import dear_jax
-  from dear_jax import checkpoints
-  from dear_jax import configs
   import dataclasses
+
+  import dear_jax
+  from dear_jax.training import builders
+  from dear_jax.training import checkpoints
+  from dear_jax.training import configs
   config = dataclasses.replace(
       configs.TrainConfig(), processor=_PROCESSOR.value, gradient=gradient,
       max_iter=max_iter)
-  batch = typical_batch(sampler)
+  batch = measuring.typical_batch(sampler)
   model = dear_jax.DEARModel(
       sampler.spec, batch, config.processor_factory(), hidden_dim=_WIDTH.value,
       encoder_init=config.encoder_init, learning_rate=_LEARNING_RATE,
       grad_clip_max_norm=config.grad_clip_max_norm,
+      jacobian_fraction=jacobian_fraction or config.jacobian_fraction,
       layout=layout or _LAYOUT.value)
   model.init(batch.features, 0)
   if _RUN.value:
-    model.params = checkpoints.load_best(_RUN.value)
+    try:
+      builders.set_params(model, checkpoints.load_kept(_RUN.value), [batch],
+                          _RUN.value)
+    except checkpoints.RunError as e:
+      cli.fail(str(e), code=1)
   return model, batch
 
 
 def measure_iterations(results):
   """One iteration of the solver, and what of it is bookkeeping."""
   # pylint: disable=g-import-not-at-top
-  from dear_jax import processors
-  from dear_jax import solvers
+  from dear_jax.fixed_points import solvers
+  from dear_jax.networks import processors
   import haiku as hk
   import jax
   import jax.numpy as jnp
@@ -179,9 +130,9 @@ def measure_iterations(results):
   context = jax.jit(make('prepare').apply)(params, *features)
   step = make('step').apply
   fun = lambda hidden, params, context: step(params, hidden, context)
-  measurements = Measurements()
+  measurements = measuring.Measurements()
   unit_name = 'U'
-  measurements.add(unit_name, unit(batch_size, size))
+  measurements.add(unit_name, measuring.unit(batch_size, size, width))
   loop = jax.jit(lambda *args: jax.lax.fori_loop(
       0, _ITERATIONS, lambda _, hidden: fun(hidden, *args[1:]), args[0]))
   measurements.add('step alone', lambda: jax.block_until_ready(
@@ -212,27 +163,38 @@ def measure_iterations(results):
 
 
 def measure_training(results, rounds):
-  """Training steps with the three gradients."""
-  import jax  # pylint: disable=g-import-not-at-top
+  """Training steps with the three gradients.
+
+  Each of them with the Jacobian penalty on a part of the batch, as by default,
+  and on the whole batch, as in the paper's code.
+  """
+  # pylint: disable=g-import-not-at-top
+  from dear_jax.training import configs
+  import jax
+  # pylint: enable=g-import-not-at-top
   sampler = sampler_of(_TRAINING_SIZE.value, _BATCH_SIZE.value)
-  measurements = Measurements()
-  measurements.add('U', unit(_BATCH_SIZE.value, _TRAINING_SIZE.value))
+  measurements = measuring.Measurements()
+  measurements.add('U', measuring.unit(
+      _BATCH_SIZE.value, _TRAINING_SIZE.value, _WIDTH.value))
   solver = {}
   memory = {}
-  gradients = ('one_step', 'implicit')
+  gradients = ('one_step', 'damped')
   if not _QUICK.value:
     gradients += ('unrolled',)
+  whole = lambda gradient: f'{gradient}, penalty on the whole batch'
+  key = jax.random.PRNGKey(0)
   for gradient in gradients:
-    model, batch = model_of(sampler, gradient)
-    key = jax.random.PRNGKey(0)
-    def run(model=model, batch=batch, gradient=gradient):
-      jax.block_until_ready(model.feedback(key, batch))
-      solver[gradient] = model.metrics
-    measurements.add(gradient, run)
+    for name, fraction in ((gradient, None), (whole(gradient), 1.0)):
+      model, batch = model_of(sampler, gradient, jacobian_fraction=fraction)
+      def run(model=model, batch=batch):
+        jax.block_until_ready(model.feedback(key, batch))
+      measurements.add(name, run)
+      if fraction is None:
+        solver[gradient] = model.metrics
   for gradient in gradients[1:]:
     for max_iter in (10, 160) if not _QUICK.value else ():
       cli.progress(f'memory: {gradient} with max_iter={max_iter}')
-      memory[f'{gradient} {max_iter}'] = scratch_memory(
+      memory[f'{gradient} {max_iter}'] = measuring.scratch_memory(
           *model_of(sampler, gradient, max_iter))
   measurements.run(rounds, 60)
   rows = []
@@ -242,7 +204,9 @@ def measure_training(results, rounds):
     seconds = measurements.median(gradient)
     rows.append(dict(
         gradient=gradient, seconds=seconds,
-        units=seconds / measurements.median('U'), evaluations=needed,
+        units=seconds / measurements.median('U'),
+        whole_penalty_seconds=measurements.median(whole(gradient)),
+        evaluations=needed,
         evaluations_paid=paid, waste=paid / needed,
         backward_evaluations=backwards,
         memory={x: memory.get(f'{gradient} {x}') for x in (10, 160)}))
@@ -250,35 +214,26 @@ def measure_training(results, rounds):
   results['measurements']['training'] = measurements.seconds
   megabytes = lambda x: '' if x is None else f'{x / 2**20:,.0f}'
   print(f'Training step of {_TASK.value}, batch {_BATCH_SIZE.value}, size '
-        f'{_TRAINING_SIZE.value}. Evaluations are those that an instance needs '
-        'and those that it pays for, as others need more; memory is the '
-        'scratch space in MiB:\n')
+        f'{_TRAINING_SIZE.value}. The Jacobian penalty is on '
+        f'{configs.TrainConfig().jacobian_fraction:g} of the batch, and in a '
+        "column of its own on all of it, as in the paper's code. Evaluations "
+        'are those that an instance needs and those that it pays for, as '
+        'others need more; memory is the scratch space in MiB:\n')
   cli.print_table(
-      ['gradient', 'ms', 'U', 'evaluations', 'paid', 'paid / needed',
-       'backwards', 'memory, max_iter 10', 'max_iter 160'],
+      ['gradient', 'ms', 'U', 'ms, whole penalty', 'evaluations', 'paid',
+       'paid / needed', 'backwards', 'memory, max_iter 10', 'max_iter 160'],
       [[row['gradient'], f'{1e3 * row["seconds"]:.0f}', f'{row["units"]:.1f}',
+        f'{1e3 * row["whole_penalty_seconds"]:.0f}',
         f'{row["evaluations"]:.1f}', f'{row["evaluations_paid"]:.1f}',
         f'{row["waste"]:.2f}', f'{row["backward_evaluations"]:.1f}',
         megabytes(row['memory'][10]),
         megabytes(row['memory'][160])] for row in rows])
 
 
-def scratch_memory(model, batch):
-  """Bytes of scratch space of a training step, as the compiler plans it."""
-  import jax  # pylint: disable=g-import-not-at-top
-  # pylint: disable=protected-access
-  compiled = model.jitted_feedback.lower(
-      model.params, jax.random.PRNGKey(0),
-      model._batch(batch.features, batch.outputs, 0), model._extra(),
-      model.opt_state, 0).compile()
-  # pylint: enable=protected-access
-  return compiled.memory_analysis().temp_size_in_bytes
-
-
 def measure_inference(results, sizes, rounds):
   """Predictions, next to those of CLRS' recurrent model."""
   import jax  # pylint: disable=g-import-not-at-top
-  measurements = Measurements()
+  measurements = measuring.Measurements()
   rows = []
   for size in sizes:
     for batch_size in (1, _BATCH_SIZE.value):
@@ -289,7 +244,8 @@ def measure_inference(results, sizes, rounds):
       model, batch = model_of(sampler)
       key = jax.random.PRNGKey(0)
       _, metrics = model.evaluate(key, batch)
-      measurements.add(f'U {name}', unit(batch_size, size))
+      measurements.add(f'U {name}', measuring.unit(batch_size, size,
+                                                   _WIDTH.value))
       measurements.add(name, lambda model=model, batch=batch: (
           jax.block_until_ready(model.predict(key, batch.features))))
       row = dict(size=size, batch_size=batch_size, name=name,
@@ -298,7 +254,10 @@ def measure_inference(results, sizes, rounds):
         dense, _ = model_of(sampler, layout='dense')
         measurements.add(f'dense {name}', lambda dense=dense, batch=batch: (
             jax.block_until_ready(dense.predict(key, batch.features))))
-      recurrent = recurrent_model(size, batch_size)
+      recurrent = None
+      if _PROCESSOR.value == 'dear_pgn':
+        recurrent = measuring.recurrent_model(
+            _TASK.value, size, batch_size, _WIDTH.value)
       if recurrent is not None:
         predict, row['steps'] = recurrent
         measurements.add(f'CLRS {name}', predict)
@@ -330,39 +289,6 @@ def measure_inference(results, sizes, rounds):
         f'{row["units"]:.1f}', f'{row["evaluations"]:.1f}',
         *compared(row, 'dense'), str(row.get('steps', '')),
         *compared(row, 'clrs')] for row in rows])
-
-
-def recurrent_model(size, batch_size):
-  """CLRS' model with the same step: a prediction, and its steps."""
-  # pylint: disable=g-import-not-at-top
-  import clrs
-  from dear_jax import processors
-  from dear_jax import tasks
-  import jax
-  if (_TASK.value not in clrs.SPECS or _PROCESSOR.value != 'dear_pgn'
-      or size > 64):
-    return None
-  options = ({'p': tasks.EDGE_PROBABILITIES}
-             if 'adj' in clrs.SPECS[_TASK.value] else {})
-  sampler, spec = clrs.build_sampler(
-      _TASK.value, num_samples=-1, seed=0, length=size, track_max_steps=False,
-      **options)
-  # Single samples differ a lot: of nine, the one with the median of steps.
-  batches = [sampler.next(batch_size) for _ in range(9 if batch_size == 1
-                                                     else 1)]
-  batch = sorted(batches, key=lambda x: len(x.features.hints[0].data))[
-      len(batches) // 2]
-  spec, iterator = clrs.process_permutations(spec, iter([batch]), True)
-  batch = next(iterator)
-  steps = max(1, batch.features.hints[0].data.shape[0] - 1)
-  if steps * batch_size * size**2 > _MOST_MESSAGES:
-    return None
-  model = clrs.models.BaselineModel(
-      spec, batch, processors.PGN, hidden_dim=_WIDTH.value, decode_hints=False,
-      encoder_init='xavier_on_scalars')
-  model.init(batch.features, 0)
-  return (lambda: jax.block_until_ready(
-      model.predict(jax.random.PRNGKey(0), batch.features)[0]), steps)
 
 
 def measure_start(results):
@@ -412,20 +338,11 @@ def large_graph():
   # pylint: disable=g-import-not-at-top
   import resource
   with cli.silence():
-    import clrs
     import jax
-    import numpy as np
-  size = 1024
-  sampler = sampler_of(size, 1)
-  batch = sampler.batch(0)
+  cli.prepare()
+  sampler = sampler_of(1024, 1)
   model, _ = model_of(sampler)
-  above = np.triu(np.random.RandomState(0).rand(size, size) < 8 / size, 1)
-  adjacency = (above | above.T)[None].astype(np.float32)
-  inputs = tuple(
-      clrs.DataPoint(x.name, x.location, x.type_, adjacency if x.name == 'adj'
-                     else x.data * adjacency if x.name == 'A' else x.data)
-      for x in batch.features.inputs)
-  features = batch.features._replace(inputs=inputs)
+  features, degree = measuring.sparse_graph(sampler.batch(0), degree=8)
   peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
   before = peak()
   predict = lambda: jax.block_until_ready(
@@ -434,17 +351,15 @@ def large_graph():
   start = time.perf_counter()
   predict()
   print(json.dumps({'seconds': time.perf_counter() - start, 'peak': peak(),
-                    'before': before, 'degree': float(adjacency.sum() / size)}))
+                    'before': before, 'degree': degree}))
 
 
 def first_step():
   """Takes one training step and prints how long that took."""
   start = time.perf_counter()
   with cli.silence():
-    import dear_jax  # pylint: disable=g-import-not-at-top,unused-import
-    from dear_jax import training  # pylint: disable=g-import-not-at-top
     import jax  # pylint: disable=g-import-not-at-top
-  training.enable_compilation_cache()
+  cli.prepare()
   imported = time.perf_counter()
   model, batch = model_of(sampler_of(_TRAINING_SIZE.value, _BATCH_SIZE.value))
   built = time.perf_counter()
@@ -468,8 +383,8 @@ def inference_sizes():
 def check_run():
   """Raises an error unless the run fits what is to be measured."""
   # pylint: disable=g-import-not-at-top
-  from dear_jax import checkpoints
-  from dear_jax import configs
+  from dear_jax.training import checkpoints
+  from dear_jax.training import configs
   config = configs.load_config(_RUN.value)
   has = (config.algorithms, config.processor, config.hidden_size)
   needs = ((_TASK.value,), _PROCESSOR.value, _WIDTH.value)
@@ -478,7 +393,7 @@ def check_run():
         f'--run must be a run of {_TASK.value} with {_PROCESSOR.value} and '
         f'hidden_size {_WIDTH.value}; that in {_RUN.value} is of '
         f'{", ".join(has[0])} with {has[1]} and hidden_size {has[2]}.')
-  checkpoints.load_best(_RUN.value)
+  checkpoints.load_kept(_RUN.value)
 
 
 def main(unused_argv):
@@ -492,17 +407,15 @@ def main(unused_argv):
   with cli.silence():
     # pylint: disable=g-import-not-at-top
     import dear_jax
-    from dear_jax import checkpoints
-    from dear_jax import host_memory
-    from dear_jax import models
-    from dear_jax import processors
-    from dear_jax import samplers
-    from dear_jax import training
+    from dear_jax.data import samplers
+    from dear_jax.models import base_model
+    from dear_jax.networks import processors
+    from dear_jax.training import checkpoints
     import jax
   try:
     samplers.check_choice('task', _TASK.value, samplers.task_names())
     samplers.check_choice('processor', _PROCESSOR.value, processors.KINDS)
-    samplers.check_choice('layout', _LAYOUT.value, models.LAYOUTS)
+    samplers.check_choice('layout', _LAYOUT.value, base_model.LAYOUTS)
     sizes = inference_sizes()
     for name, size in (('training_size', _TRAINING_SIZE.value),
                        *(('sizes', size) for size in sizes)):
@@ -511,8 +424,7 @@ def main(unused_argv):
       check_run()
   except (ValueError, checkpoints.RunError) as e:
     cli.fail(str(e))
-  host_memory.keep_freed_memory()
-  training.enable_compilation_cache()
+  cli.prepare()
   results = {
       'task': _TASK.value, 'processor': _PROCESSOR.value,
       'layout': _LAYOUT.value, 'run': _RUN.value,
@@ -528,7 +440,8 @@ def main(unused_argv):
     if _TASK.value == 'bfs':
       measure_large_graph(results)
   cli.progress('')
-  with open(_OUT.value, 'w', encoding='utf-8') as file:
+  with (cli.writing(_OUT.value),
+        open(_OUT.value, 'w', encoding='utf-8') as file):
     json.dump(results, file, indent=1)
   print(f'All numbers are in {_OUT.value}.', file=sys.stderr)
 

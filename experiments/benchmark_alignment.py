@@ -19,7 +19,6 @@ import time
 
 from absl import app
 from absl import flags
-
 import cli
 import trained
 
@@ -29,6 +28,7 @@ _BATCHES = flags.DEFINE_integer('batches', 8, 'batches to compare gradients on',
                                 lower_bound=1)
 _SIZE = flags.DEFINE_integer('size', 16, 'size of the instances',
                              lower_bound=2)
+cli.define_import()
 
 # Parameters have to stay as they are, so that solves do.
 _LEARNING_RATE = 1e-12
@@ -71,7 +71,7 @@ def measure(run, sampler):
 def compare_gradients(model, sampler):
   """Mean cosines of gradients of the alignment loss with the whole one."""
   # pylint: disable=g-import-not-at-top
-  from dear_jax import alignment
+  from dear_jax.models import alignment
   import jax
   import jax.numpy as jnp
   import numpy as np
@@ -124,12 +124,16 @@ def compare_gradients(model, sampler):
 
 def main(argv):
   run = trained.Run(argv[1], only_dear=True)
+  cli.prepare()
   if run.config.align_to is None:
     cli.fail(f'{argv[1]} was trained without --align_to; this needs a run '
              'with it.')
   sampler = run.sampler(_SIZE.value, run.config.batch_size, split='train',
                         with_lengths=True)
-  seconds, model = measure(run, sampler)
+  try:
+    seconds, model = measure(run, sampler)
+  except ValueError as e:
+    cli.fail(str(e).splitlines()[0], code=1)
   cosines = compare_gradients(model, sampler)
   cli.progress('')
   plain, aligned = seconds['plain step'], seconds['aligned step']

@@ -21,14 +21,12 @@ else should run at the same time.
 
 import os
 import statistics
-import sys
 import tempfile
 import time
 
 from absl import app
 from absl import flags
 from absl import logging
-
 import cli
 
 _TASKS = flags.DEFINE_string(
@@ -62,7 +60,7 @@ def measure_sampling(task, size, seconds):
   # pylint: disable=g-import-not-at-top
   import clrs
   import dear_jax
-  from dear_jax import tasks
+  from dear_jax.data import tasks
   options = ({'p': tasks.EDGE_PROBABILITIES}
              if 'adj' in clrs.SPECS[task] else {})
   theirs, _ = clrs.build_sampler(task, num_samples=-1, seed=1, length=size,
@@ -89,7 +87,7 @@ def measure_step(task):
   """Seconds of a training step."""
   # pylint: disable=g-import-not-at-top
   import dear_jax
-  from dear_jax import configs
+  from dear_jax.training import configs
   import jax
   config = configs.PRESETS['quick']
   sampler = dear_jax.make_sampler(
@@ -118,8 +116,7 @@ def main(unused_argv):
     os.environ['NUMBA_CACHE_DIR'] = folder
     with cli.silence():
       import clrs  # pylint: disable=g-import-not-at-top
-      from dear_jax import samplers  # pylint: disable=g-import-not-at-top
-      from dear_jax import training  # pylint: disable=g-import-not-at-top
+      from dear_jax.data import samplers  # pylint: disable=g-import-not-at-top
     names = [name.strip() for name in _TASKS.value.split(',')]
     try:
       for name in names:
@@ -130,7 +127,7 @@ def main(unused_argv):
           samplers.check_size(name, 'sizes', size)
     except ValueError as e:
       cli.fail(str(e))
-    training.enable_compilation_cache()
+    cli.prepare()
     report(names, sizes)
 
 

@@ -3,10 +3,16 @@
 """What the command lines of all experiments have in common."""
 
 import contextlib
+import importlib
+import importlib.util
 import os
 import sys
+import traceback
 
 from absl import flags
+
+# A flag that is defined here is one of the command that asks for it.
+flags.disclaim_key_flags()
 
 
 def fail(message: str, code: int = 2):
@@ -38,6 +44,73 @@ def parse_flags(argv, positional=None):
   return rest
 
 
+def define_import():
+  """Defines --import, for commands that know steps and tasks by their names."""
+  return flags.DEFINE_multi_string(
+      'import', [], 'Python file or module to import first, which registers '
+      'steps or tasks of your own by dear_jax.register_step or '
+      'dear_jax.register_task; several are separated by commas',
+      allow_override=True)  # several commands may be read into one process
+
+
+def import_parts():
+  """Imports what --import names; a mistake is answered in one line."""
+  for text in flags.FLAGS['import'].value:
+    for name in filter(None, map(str.strip, text.split(','))):
+      _import(name)
+
+
+def imports():
+  """The flags that import the same in another command."""
+  return [f'--import={text}' for text in flags.FLAGS['import'].value]
+
+
+def _import(name):
+  """Imports a module, or a file under the name that it would have as one."""
+  module, path = name, None
+  if name.endswith('.py'):
+    path = os.path.realpath(os.path.expanduser(name))
+    module = os.path.basename(path)[:-len('.py')]
+    if not os.path.isfile(path):
+      fail(f'--import={name}: there is no such file.')
+    present = sys.modules.get(module)
+    if present is not None:
+      if os.path.realpath(getattr(present, '__file__', None) or '') == path:
+        return
+      fail(f'--import={name}: there is another module of the name {module}; '
+           'give the file another one.')
+  # At the end, so that nothing there takes the place of a library. A file finds
+  # its neighbours, and a module may be in the folder that we are in.
+  folder = os.path.dirname(path) if path else os.getcwd()
+  if folder not in sys.path:
+    sys.path.append(folder)
+  try:
+    if path is None:
+      importlib.import_module(module)
+    else:
+      spec = importlib.util.spec_from_file_location(module, path)
+      sys.modules[module] = importlib.util.module_from_spec(spec)
+      spec.loader.exec_module(sys.modules[module])
+  except Exception as e:  # whatever the user's code raises
+    sys.modules.pop(module, None)
+    if isinstance(e, ModuleNotFoundError) and e.name and (
+        module == e.name or module.startswith(f'{e.name}.')):
+      fail(f'--import={name}: there is no module of this name, neither '
+           'installed nor in this folder.')
+    fail(f'--import={name}: {_where(e)}{type(e).__name__}: '
+         f'{" ".join(str(e).split())}')
+
+
+def _where(error):
+  """The last line of code of the user's own that led to an error."""
+  libraries = (os.path.dirname(__file__), os.path.dirname(importlib.__file__))
+  for frame in reversed(traceback.extract_tb(error.__traceback__)):
+    if not frame.filename.startswith(('<', *libraries)) and (
+        f'{os.sep}dear_jax{os.sep}' not in frame.filename):
+      return f'{os.path.basename(frame.filename)}, line {frame.lineno}: '
+  return ''
+
+
 @contextlib.contextmanager
 def silence():
   """Hides what native libraries write to stderr while they are imported."""
@@ -54,6 +127,30 @@ def silence():
   finally:
     os.dup2(saved, 2)
     os.close(saved)
+
+
+def prepare():
+  """Makes this process keep what it compiles, and the memory that it frees.
+
+  All commands that compute have the same settings, so that their times can be
+  compared; a library must not choose them for the process that it is used in.
+  """
+  # pylint: disable=g-import-not-at-top
+  from dear_jax.training import compile_cache
+  from dear_jax.training import host_memory
+  import jax
+  compile_cache.enable_compilation_cache()
+  if jax.default_backend() == 'cpu':
+    host_memory.keep_freed_memory()
+
+
+@contextlib.contextmanager
+def writing(path):
+  """Ends the program with one line if a file cannot be written."""
+  try:
+    yield
+  except OSError as e:
+    fail(f'{path} cannot be written ({e.strerror or e}).', code=1)
 
 
 def progress(message):

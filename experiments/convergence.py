@@ -27,7 +27,6 @@ import sys
 
 from absl import app
 from absl import flags
-
 import cli
 import trained
 
@@ -38,7 +37,8 @@ _TOL = flags.DEFINE_float(
     'tol', None, "forward tolerance (default: the run's)",
     lower_bound=1e-9)
 _DECAY = flags.DEFINE_float(
-    'decay', None, "backward_decay (default: the run's)",
+    'decay', None, 'backward_decay (default: that of the run, or of the damped '
+    'gradient if the run had none)',
     lower_bound=0, upper_bound=1)
 _BACKWARD_MAX_ITER = flags.DEFINE_integer(
     'backward_max_iter', None, 'the most steps of the backward solve '
@@ -51,6 +51,7 @@ _SPECTRA = flags.DEFINE_integer(
 _OUTPUT = flags.DEFINE_string(
     'output', None, 'where to write the JSON and the picture, without ending; '
     'by default RUN_FOLDER/convergence')
+cli.define_import()
 
 # What counts as the fixed point itself, where plain numbers of the solver are
 # not enough.
@@ -63,9 +64,10 @@ _POWER_ITERATIONS = 60
 def look_at(model, batch, forward, backward, decay):
   """Arrays about a batch, with the instances along their leading axis."""
   # pylint: disable=g-import-not-at-top
-  from dear_jax import diagnostics
-  from dear_jax import implicit
-  from dear_jax import solvers
+  from dear_jax.fixed_points import diagnostics
+  from dear_jax.fixed_points import implicit
+  from dear_jax.fixed_points import per_instance
+  from dear_jax.fixed_points import solvers
   import jax
   import jax.numpy as jnp
   key = jax.random.PRNGKey(0)
@@ -83,7 +85,7 @@ def look_at(model, batch, forward, backward, decay):
                                      config=backward, decay=decay)
     radius = lambda state: diagnostics.spectral_radius(
         fun, state, *args, key=key, num_iterations=_POWER_ITERATIONS)
-    norms = diagnostics.norms
+    norms = per_instance.norms
     found = dict(
         steps=solution.steps,
         residual=solution.residual,
@@ -184,22 +186,31 @@ def draw(found, spectra, tol, backward_tol, title, path):
 def main(argv):
   folder = argv[1]
   run = trained.Run(folder, only_dear=True)
+  cli.prepare()
   # pylint: disable=g-import-not-at-top
-  from dear_jax import solvers
+  from dear_jax.fixed_points import solvers
+  from dear_jax.networks import gradients
   import numpy as np
   config = run.config
   if config.cgp:
     cli.fail(f'{folder} was trained with --cgp; this looks at states of nodes '
              'only, and not at virtual nodes.')
   tol = _TOL.value or config.tol
-  decay = config.backward_decay if _DECAY.value is None else _DECAY.value
+  # A run with the one-step gradient is looked at as if it were damped.
+  decay = 1.0 if config.gradient == 'implicit' else gradients.DECAY
+  for given in (config.backward_decay, _DECAY.value):
+    decay = decay if given is None else given
   backward = config.backward_solver()
   if _BACKWARD_MAX_ITER.value:
     backward = dataclasses.replace(backward, max_iter=_BACKWARD_MAX_ITER.value)
   sampler = run.sampler(_SIZE.value, _INSTANCES.value)
   cli.progress('solving')
+  try:
+    model = run.model(sampler, layout='dense')
+  except ValueError as e:
+    cli.fail(str(e), code=1)
   found, arrays = look_at(
-      run.model(sampler, layout='dense'), sampler.batch(0),
+      model, sampler.batch(0),
       solvers.SolverConfig(method=config.solver, tol=tol,
                            max_iter=config.max_iter), backward, decay)
   spectra = []
@@ -233,13 +244,16 @@ def main(argv):
           for name, value in found.items()}
   kept['residuals'] = [[x for x in row if np.isfinite(x)]
                        for row in kept['residuals']]
-  with open(output + '.json', 'w', encoding='utf-8') as f:
+  with (cli.writing(output + '.json'),
+        open(output + '.json', 'w', encoding='utf-8') as f):
     json.dump(dict(algorithm=run.algorithm, size=_SIZE.value, tol=tol,
                    decay=decay, **kept), f, indent=1)
   try:
-    draw(found, spectra, tol, backward.tol,
-         f'{run.algorithm}, size {_SIZE.value}, after {config.train_steps:,} '
-         f'steps, {config.gradient} gradient', output + '.png')
+    with cli.writing(output + '.png'):
+      draw(found, spectra, tol, backward.tol,
+           f'{run.algorithm}, size {_SIZE.value}, after '
+           f'{config.train_steps:,} steps, {config.gradient} gradient',
+           output + '.png')
   except ImportError:
     print('matplotlib is not installed, so there is no picture.',
           file=sys.stderr)

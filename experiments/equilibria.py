@@ -29,7 +29,6 @@ import time
 
 from absl import app
 from absl import flags
-
 import cli
 
 _ALGORITHM = flags.DEFINE_string(
@@ -49,7 +48,7 @@ _PATIENCE = 3.0
 
 def analyse_all(names):
   """The reports of all algorithms, with progress on stderr if it takes long."""
-  from dear_jax import equilibria  # pylint: disable=g-import-not-at-top
+  from dear_jax.theory import equilibria  # pylint: disable=g-import-not-at-top
   start = time.monotonic()
   reports = []
   for i, name in enumerate(names):
@@ -96,8 +95,8 @@ def main(unused_argv):
       cli.fail(f'--output={_OUTPUT.value} is a folder; give a file.')
   with cli.silence():
     # pylint: disable=g-import-not-at-top
-    from dear_jax import equilibria
-    from dear_jax import samplers
+    from dear_jax.data import samplers
+    from dear_jax.theory import equilibria
   names = list(equilibria.ALGORITHMS)
   if _ALGORITHM.value is not None:
     known, names = names, [x.strip() for x in _ALGORITHM.value.split(',')]
@@ -112,7 +111,8 @@ def main(unused_argv):
     cli.fail(str(e), code=1)
   print_reports(reports)
   if _OUTPUT.value is not None:
-    with open(_OUTPUT.value, 'w', encoding='utf-8') as f:
+    with (cli.writing(_OUTPUT.value),
+          open(_OUTPUT.value, 'w', encoding='utf-8') as f):
       json.dump(dict(size=_SIZE.value, samples=_SAMPLES.value,
                      seed=_SEED.value, algorithms=[
                          dict(dataclasses.asdict(report),

@@ -31,14 +31,12 @@ import itertools
 import math
 import os
 import sys
-import time
 
 from absl import app
 from absl import flags
 from absl import logging
-
 import cli
-import evaluation_plot
+import evaluator
 import trained
 
 # What is taken unless a flag says otherwise.
@@ -48,7 +46,6 @@ _QUICK = dict(sizes='16,64', samples=25, tols='0.3,0.1,0.01',
               max_iters='2,8,32')
 PARTS = ('sizes', 'density', 'tol', 'max_iter')
 _SWEEPS = ('tol', 'max_iter')
-_NB_BINS = 5
 
 
 def _defaults(name):
@@ -69,6 +66,9 @@ _MODEL = flags.DEFINE_string(
 _TEST_STEPS = flags.DEFINE_string(
     'test_steps', None, 'steps of a run with model=nar: the true number, the '
     "one that it has learned, or a number such as 64 (default: the run's)")
+_RESTRICT_POINTERS = flags.DEFINE_string(
+    'restrict_pointers', None, 'choose the pointers of nodes among edges: '
+    "true, false (among all nodes, as CLRS does) or auto (default: the run's)")
 _SIZES = flags.DEFINE_string('sizes', None,
                              'sizes to evaluate on, separated by commas '
                              + _defaults('sizes'))
@@ -95,6 +95,7 @@ _QUICK_MODE = flags.DEFINE_boolean(
 _OUTPUT = flags.DEFINE_string(
     'output', None, 'a JSON file for all figures; the picture goes next to it '
     '(default: RUN_FOLDER/evaluation.json)')
+cli.define_import()
 
 
 def given_or_default(flag):
@@ -162,7 +163,7 @@ def output_path(folder):
 
 def settings_in_force(run):
   """How the run is evaluated: as it was tested, except for what flags say."""
-  from dear_jax import models  # pylint: disable=g-import-not-at-top
+  from dear_jax.models import nar  # pylint: disable=g-import-not-at-top
   config = run.config
   if config.model == 'nar':
     for flag in (_SOLVER, _TOL, _MAX_ITER, _TOLS, _MAX_ITERS):
@@ -173,7 +174,7 @@ def settings_in_force(run):
         _TEST_STEPS.value)
     steps = int(steps) if str(steps).isdigit() else steps
     try:
-      models.check_test_steps(steps)
+      nar.check_test_steps(steps)
     except ValueError as e:
       cli.fail(f'--{e}')
     if steps == 'learned' and config.test_steps != 'learned':
@@ -190,7 +191,7 @@ def settings_in_force(run):
 
 def parts_of(run):
   """The parts to do; fails if one is asked for that the run cannot have."""
-  from dear_jax import samplers  # pylint: disable=g-import-not-at-top
+  from dear_jax.data import samplers  # pylint: disable=g-import-not-at-top
   missing = {}
   if not samplers.has_graph(run.algorithm):
     missing['density'] = f'{run.algorithm} has no graph'
@@ -206,7 +207,7 @@ def parts_of(run):
 
 def read_sizes(run):
   """The sizes to evaluate on, and that of everything else."""
-  from dear_jax import samplers  # pylint: disable=g-import-not-at-top
+  from dear_jax.data import samplers  # pylint: disable=g-import-not-at-top
   sizes = read_numbers(_SIZES, int, lambda x: x > 0, 'sizes')
   sweep_size = run.config.test_size
   if _SWEEP_SIZE.value is not None:
@@ -218,158 +219,6 @@ def read_sizes(run):
       cli.fail(f'--{name} must be at least {least} for {run.algorithm}, got '
                f'{size}.')
   return sizes, sweep_size
-
-
-class Evaluator:
-  """Evaluates a run in several settings, in each of them once."""
-
-  def __init__(self, run, settings, samples, batch_size):
-    import jax  # pylint: disable=g-import-not-at-top
-    self._run = run
-    self._settings = settings
-    self._samples = samples
-    self._batch_size = batch_size
-    # That of the run's own test.
-    self._key = jax.random.fold_in(jax.random.PRNGKey(run.config.seed), 1)
-    self._models = {}
-    self._batches = {}
-    self._outcomes = {}
-    self._planned = []
-    self._started = time.monotonic()
-
-  def plan(self, points):
-    """Says what will be asked for, so that there can be an estimate.
-
-    Args:
-      points: Sizes with the settings that are other than those in force.
-    """
-    self._planned = list(dict.fromkeys(
-        self._point(size, changes) for size, changes in points))
-
-  def get(self, size, **changes):
-    """The scores of the samples of a size, with arrays about every sample."""
-    point = self._point(size, changes)
-    if point not in self._outcomes:
-      outcome = self._same_as(point)
-      if outcome is None:
-        self._show(point)
-        outcome = self._evaluate(size, dict(point[1]))
-        cli.progress('')
-      self._outcomes[point] = outcome
-    return self._outcomes[point]
-
-  def summary(self, size, **changes):
-    """What there is to report of the samples of a size."""
-    return summarise(*self.get(size, **changes))
-
-  def _point(self, size, changes):
-    return size, tuple({**self._settings, **changes}.items())
-
-  def _same_as(self, point):
-    """An outcome that has to be the same: under a limit that no solve met."""
-    size, settings = point
-    limit = dict(settings).get('max_iter')
-    for (other_size, others), outcome in self._outcomes.items():
-      if limit is None or (other_size, {**dict(others), 'max_iter': limit}) != (
-          size, dict(settings)):
-        continue
-      _, found = outcome
-      if found['converged'].all() and found['steps'].max() <= min(
-          limit, dict(others)['max_iter']):
-        return outcome
-    return None
-
-  def _evaluate(self, size, settings):
-    # pylint: disable=g-import-not-at-top
-    from dear_jax import scoring
-    import jax
-    import numpy as np
-    if size not in self._batches:
-      self._batches[size] = list(self._run.test_set(
-          size, self._samples, self._batch_size))
-    model = self._model(settings)
-    scores, found = [], []
-    for feedback in self._batches[size]:
-      preds, instances = model.evaluate_instances(self._key, feedback)
-      scores.append(scoring.SampleScores(feedback.outputs, preds))
-      found.append(dict(jax.device_get(instances),
-                        **edge_shares(feedback.features.inputs)))
-    return scoring.SampleScores.concatenate(scores), {
-        name: np.concatenate([x[name] for x in found]) for name in found[0]}
-
-  def _model(self, settings):
-    key = tuple(settings.items())
-    if key not in self._models:
-      # The limit is meant as it stands, not as one of training.
-      self._models[key] = self._run.model(
-          self._run.test_set(self._run.config.test_size, 1, 1),
-          eval_iterations=1, **settings)
-    return self._models[key]
-
-  def _show(self, point):
-    """Says what is being done, and about how much longer it takes."""
-    from dear_jax import progress  # pylint: disable=g-import-not-at-top
-    size, settings = point
-    cost = lambda x: 1 + (x[0] / 64)**2  # compiling, and pairs of nodes
-    done = sum(map(cost, self._outcomes))
-    left = sum(cost(x) for x in self._planned if x not in self._outcomes)
-    text = ', '.join(f'{name} {value}' for name, value in settings)
-    text = (f'[{len(self._outcomes) + 1}/{len(self._planned)}] size {size}, '
-            f'{text}')
-    if done:
-      seconds = (time.monotonic() - self._started) * left / done
-      text += f' (about {progress.duration(seconds)} left)'
-    cli.progress(text)
-
-
-def edge_shares(inputs):
-  """The share [B] of pairs of different nodes that are edges, by its name."""
-  for probe in inputs:
-    if probe.name == 'adj':
-      nb_nodes = probe.data.shape[-1]
-      # Every node has a loop.
-      edges = (probe.data != 0).sum(axis=(1, 2)) - nb_nodes
-      return dict(edge_share=edges / (nb_nodes * (nb_nodes - 1)))
-  return {}
-
-
-def summarise(scores, found, samples=None):
-  """The figures of samples, or of some of them.
-
-  Args:
-    scores: Their `SampleScores`.
-    found: Arrays about them, [S].
-    samples: The numbers of those that count; by default all.
-
-  Returns:
-    A dictionary of plain numbers.
-  """
-  if samples is not None:
-    scores = scores.take(samples)
-    found = {name: x[samples] for name, x in found.items()}
-  outputs = scores.scores()
-  score = outputs.pop('score')
-  low, high = scores.interval()
-  result = dict(samples=len(scores), score=score, low=low, high=high,
-                outputs=outputs, steps_mean=float(found['steps'].mean()),
-                steps_max=int(found['steps'].max()))
-  if 'converged' in found:
-    result['converged'] = float(found['converged'].mean())
-  return result
-
-
-def by_density(scores, found):
-  """Figures of bins of about equal numbers of samples, sparse graphs first."""
-  import numpy as np  # pylint: disable=g-import-not-at-top
-  share = found['edge_share']
-  # Equal graphs stay together: small ones have few densities.
-  ends = np.unique(np.quantile(share, np.linspace(0, 1, _NB_BINS + 1)[1:],
-                               method='inverted_cdf'))
-  bins = np.searchsorted(ends, share)
-  members = [np.flatnonzero(bins == i) for i in range(len(ends))]
-  return [dict(edges_min=float(share[x].min()), edges_max=float(share[x].max()),
-               edges_mean=float(share[x].mean()), **summarise(scores, found, x))
-          for x in members if len(x)]
 
 
 def columns_of(row):
@@ -407,8 +256,8 @@ def evaluate(run, settings, parts):
     The figures, by part.
   """
   sizes, sweep_size = read_sizes(run)
-  evaluator = Evaluator(run, settings, given_or_default(_SAMPLES),
-                        _BATCH_SIZE.value or run.config.batch_size)
+  of_run = evaluator.Evaluator(run, settings, given_or_default(_SAMPLES),
+                               _BATCH_SIZE.value or run.config.batch_size)
   sweeps = {}
   for part, flag, kind in (('tol', _TOLS, float),
                            ('max_iter', _MAX_ITERS, int)):
@@ -421,22 +270,22 @@ def evaluate(run, settings, parts):
                 density=[(sweep_size, {})],
                 **{part: [(sweep_size, {part: value}) for value in values]
                    for part, values in sweeps.items()})
-  evaluator.plan(itertools.chain(*(points[part] for part in parts)))
+  of_run.plan(itertools.chain(*(points[part] for part in parts)))
 
   name = f'{run.algorithm} ({run.config.model})'
   result = {}
   if 'sizes' in parts:
-    result['sizes'] = [dict(size=size, **evaluator.summary(size))
+    result['sizes'] = [dict(size=size, **of_run.summary(size))
                        for size in sizes]
     print_part(f'{name} by size', 'size', result['sizes'],
                lambda row: str(row['size']))
   if 'density' in parts:
-    result['density'] = by_density(*evaluator.get(sweep_size))
+    result['density'] = evaluator.by_density(*of_run.get(sweep_size))
     print_part(f'{name} by share of pairs that are edges, size {sweep_size}',
                'edges', result['density'],
                lambda row: f'{row["edges_min"]:.1%} to {row["edges_max"]:.1%}')
   for part, values in sweeps.items():
-    rows = [{part: value, **evaluator.summary(sweep_size, **{part: value})}
+    rows = [{part: value, **of_run.summary(sweep_size, **{part: value})}
             for value in values]
     if part == 'max_iter':
       rows.reverse()
@@ -454,15 +303,16 @@ def main(argv):
   run = trained.Run(folder)
   if _MODEL.value is not None:
     run.convert(_MODEL.value)
+  if _RESTRICT_POINTERS.value is not None:
+    run.change(restrict_pointers=_RESTRICT_POINTERS.value)
   path = output_path(folder)
   settings = settings_in_force(run)
   parts = parts_of(run)
   read_sizes(run)
   # pylint: disable=g-import-not-at-top
-  from dear_jax import checkpoints
-  from dear_jax import scoring
-  from dear_jax import training
-  training.enable_compilation_cache()
+  from dear_jax.data import scoring
+  from dear_jax.training import checkpoints
+  cli.prepare()
   shown = ', '.join(f'{name}={value}' for name, value in settings.items())
   print(f'{folder}: {shown}\n', flush=True)
   try:
@@ -476,17 +326,23 @@ def main(argv):
   report = dict(
       algorithm=run.algorithm, model=config.model, processor=config.processor,
       seed=config.seed, settings=settings,
+      restrict_pointers=config.restricts_pointers(run.algorithm),
       overridden=[flag.name for flag in (_MODEL, _SOLVER, _TOL, _MAX_ITER,
-                                         _TEST_STEPS)
+                                         _TEST_STEPS, _RESTRICT_POINTERS)
                   if flag.value is not None],
       trained_with={name: getattr(config, name) for name in settings},
       train_sizes=config.train_sizes, interval=dict(
           confidence=scoring.CONFIDENCE, resamples=scoring.RESAMPLES,
           seed=scoring.SEED), **found)
-  checkpoints.write_json(*os.path.split(path), report)
+  try:
+    checkpoints.write_json(*os.path.split(path), report)
+  except checkpoints.RunError as e:
+    cli.fail(str(e), code=1)
   picture = os.path.splitext(path)[0] + '.png'
   try:
-    evaluation_plot.draw(report, picture)
+    from dear_jax.reports import png
+    with cli.writing(picture):
+      png.draw_evaluation(report, picture)
   except ImportError:
     print(f'Wrote {path}; matplotlib is not installed, so there is no picture.',
           file=sys.stderr)

@@ -1,6 +1,6 @@
 # Copyright 2026 The dear_jax authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the best parameters of a run, with its settings, to one small file.
+"""Writes the parameters that a run kept, with its settings, to one small file.
 
 Example:
 
@@ -16,7 +16,6 @@ import pathlib
 
 from absl import app
 from absl import flags
-
 import cli
 
 _OUT = flags.DEFINE_string(
@@ -24,6 +23,7 @@ _OUT = flags.DEFINE_string(
     'run folder)')
 _COMMAND = flags.DEFINE_string(
     'command', None, 'the command that made the run, to be kept in the file')
+cli.define_import()
 
 
 def main(argv):
@@ -32,13 +32,15 @@ def main(argv):
   with cli.silence():
     import dear_jax  # pylint: disable=g-import-not-at-top
     load = dear_jax.load
+  cli.import_parts()
   if not os.path.isdir(folder):
     cli.fail(f'{folder} is not a run folder.')
   if not out.parent.is_dir():
     cli.fail(f'There is no folder {out.parent} to write {out.name} to.')
   try:
     reasoner = load(folder)
-    reasoner.save(out, made_by=_COMMAND.value)
+    with cli.writing(out):
+      reasoner.save(out, made_by=_COMMAND.value)
   except ValueError as e:
     cli.fail(str(e))
   print(f'{out}: {reasoner}, {out.stat().st_size / 2**20:.2f} MiB')

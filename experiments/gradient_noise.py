@@ -7,8 +7,8 @@ Example:
   python experiments/gradient_noise.py RUN_FOLDER
 
 Computes the gradient of the task loss on several batches of training data, in
-several ways: through one step, implicitly with different decays (1 is the
-implicit function theorem to the letter) with and without a bound, and through
+several ways: through one step, damped by different decays (1 is the implicit
+function theorem to the letter) with and without a bound, exactly, and through
 the unrolled solver. A gradient is of use for training if batches agree on it:
 'agreement' is the mean cosine between the gradients of two batches. Prints a
 table in Markdown on stdout; progress goes to stderr.
@@ -19,7 +19,6 @@ import os
 
 from absl import app
 from absl import flags
-
 import cli
 import trained
 
@@ -28,26 +27,31 @@ _BATCHES = flags.DEFINE_integer('batches', 8, 'how many batches to compare',
 _SIZE = flags.DEFINE_integer('size', 16, 'size of the instances',
                              lower_bound=2)
 _DECAYS = flags.DEFINE_string('decays', '0.3,0.6,0.8,1',
-                              'decays of the implicit gradient, separated by '
+                              'decays of the damped gradient, separated by '
                               'commas')
-_BOUND = flags.DEFINE_float('bound', 1.5, 'bound of the implicit gradient',
+_BOUND = flags.DEFINE_float('bound', 1.5, 'bound of the damped gradient',
                             lower_bound=0)
 _UNROLLED = flags.DEFINE_boolean(
     'unrolled', True, 'whether to differentiate through the solver too')
+cli.define_import()
 
 
 def gradients_to_compare():
   """Their names, with the settings that make them."""
-  implicit = lambda decay, bound: dict(
-      gradient='implicit', backward_decay=decay, backward_bound=bound)
-  result = {'one step': dict(gradient='one_step')}
+  damped = lambda decay, bound: dict(
+      gradient='damped', backward_decay=decay, backward_bound=bound)
+  # The run may have been damped in its own way, which these know nothing of.
+  undamped = dict(backward_decay=None, backward_bound=None,
+                  backward_max_iter=None)
+  result = {'one step': dict(gradient='one_step', **undamped)}
   for decay in map(float, _DECAYS.value.split(',')):
-    result[f'implicit, decay {decay:g}'] = implicit(decay, 0.0)
-    result[f'implicit, decay {decay:g}, bound {_BOUND.value:g}'] = implicit(
+    result[f'damped, decay {decay:g}'] = damped(decay, 0.0)
+    result[f'damped, decay {decay:g}, bound {_BOUND.value:g}'] = damped(
         decay, _BOUND.value)
-  result['implicit, exact'] = dict(backward_max_iter=200, **implicit(1.0, 0.0))
+  # The theorem to the letter, and as many steps as it takes.
+  result['implicit, exact'] = dict(damped(1.0, 0.0), backward_max_iter=200)
   if _UNROLLED.value:
-    result['unrolled'] = dict(gradient='unrolled')
+    result['unrolled'] = dict(gradient='unrolled', **undamped)
   return result
 
 
@@ -73,6 +77,7 @@ def main(argv):
     cli.fail('--decays must be numbers, separated by commas, got '
              f'{_DECAYS.value!r}.')
   run = trained.Run(argv[1], only_dear=True)
+  cli.prepare()
   import numpy as np  # pylint: disable=g-import-not-at-top
   sampler = run.sampler(_SIZE.value, run.config.batch_size, split='train')
   # None that the run has seen, unless its training set was finite.
@@ -100,15 +105,16 @@ def main(argv):
   cli.progress('')
   print(f'{run.algorithm}, {len(batches)} batches of {run.config.batch_size} '
         f'at size {_SIZE.value}:\n')
-  implicit = lambda row, text: text if 'implicit' in row['gradient'] else ''
+  solved = lambda row, text: (
+      '' if row['gradient'] in ('one step', 'unrolled') else text)
   cli.print_table(
       ['gradient', 'norm', 'agreement', 'cosine with one step',
        'backward steps', 'converged'],
       [[row['gradient'], f'{row["norm"]:.2f}', f'{row["agreement"]:.2f}',
-        f'{row["cosine"]:.2f}', implicit(row, f'{row["backward_steps"]:.1f}'),
-        implicit(row, f'{row["backward_converged"]:.0%}')] for row in rows])
+        f'{row["cosine"]:.2f}', solved(row, f'{row["backward_steps"]:.1f}'),
+        solved(row, f'{row["backward_converged"]:.0%}')] for row in rows])
   path = os.path.join(argv[1], 'gradient_noise.json')
-  with open(path, 'w', encoding='utf-8') as f:
+  with cli.writing(path), open(path, 'w', encoding='utf-8') as f:
     json.dump(rows, f, indent=1)
 
 

@@ -17,11 +17,12 @@ Writes one page of HTML that needs nothing else, and the same charts as a
 picture next to it. It shows what there is: accuracy by size is measured by
 experiments/evaluate.py, and the page says so where it has not been run. For the
 residual per iteration, every equilibrium is solved on some test samples with
-the best parameters, which compiles a program first.
+the parameters that were kept, which compiles a program first.
 """
 
 import contextlib
 import glob
+import importlib.util
 import io
 import os
 import sys
@@ -30,7 +31,6 @@ import time
 from absl import app
 from absl import flags
 from absl import logging
-
 import cli
 
 # Samples whose residuals are drawn.
@@ -50,6 +50,7 @@ _LABELS = flags.DEFINE_string(
 _SOLVE = flags.DEFINE_boolean(
     'solve', True, 'solve for equilibria, for the residual per iteration; '
     '--nosolve only reads files')
+cli.define_import()
 
 
 def parse_flags(argv):
@@ -77,9 +78,9 @@ def check_folders(folders):
 
 
 def read_labels(folders):
-  """The labels that were asked for, or None."""
+  """The labels that were asked for, or the names of the folders."""
   if _LABELS.value is None:
-    return None
+    return unique_labels(folders)
   labels = [label.strip() for label in _LABELS.value.split(',')]
   if len(labels) != len(folders):
     cli.fail(f'--labels has to name {len(folders)} '
@@ -110,17 +111,36 @@ def output_paths(folder):
   return path, stem + '.png'
 
 
+def unique_labels(folders):
+  """Names folders by the ends of their paths, or by more if these are equal."""
+  paths = [os.path.abspath(folder) for folder in folders]
+  names = [os.path.basename(path) for path in paths]
+  if len(set(names)) == len(names):
+    return names
+  parent = os.path.commonpath([os.path.dirname(path) for path in paths])
+  return [os.path.relpath(path, parent) for path in paths]
+
+
 def read_runs(folders, labels):
   """Reads all run folders; fails if one is none."""
   # pylint: disable=g-import-not-at-top
-  from dear_jax import checkpoints
   from dear_jax import reports
-  labels = labels or reports.unique_labels(folders)
+  from dear_jax.training import checkpoints
   try:
     return [reports.read_run(folder, label)
             for folder, label in zip(folders, labels)]
   except checkpoints.RunError as e:
     cli.fail(str(e))
+  except OSError as e:
+    cli.fail(f'{e.filename} cannot be read ({e.strerror}).')
+
+
+def check_libraries():
+  """Fails if what makes the page is not installed."""
+  for name in ('jinja2', 'plotly'):
+    if importlib.util.find_spec(name) is None:
+      cli.fail(f"{name} is not installed, which makes the page: pip install "
+               "'dear-jax[reports]'", code=1)
 
 
 def solve_all(runs):
@@ -135,7 +155,7 @@ def solve_all(runs):
   """
   traces, remarks = {}, {}
   for i, run in enumerate(runs):
-    if run.model != 'dear':
+    if not run.is_dear:
       continue
     if len(run.algorithms) > 1:
       remarks[run.label] = [
@@ -156,11 +176,10 @@ def solve_all(runs):
 def residuals_of(run):
   """The residuals [T, B] of a run's test samples; a ValueError says why not."""
   # pylint: disable=g-import-not-at-top
-  import trained
-  from dear_jax import tracing
-  from dear_jax import training
+  from dear_jax.reasoning import tracing
   import jax
   import numpy as np
+  import trained
   # What would end another command is a remark here.
   said = io.StringIO()
   try:
@@ -168,7 +187,7 @@ def residuals_of(run):
       loaded = trained.Run(run.folder, only_dear=True)
   except SystemExit as e:
     raise ValueError(said.getvalue().strip().partition(': ')[2]) from e
-  training.enable_compilation_cache()
+  cli.prepare()
   samples = loaded.sampler(loaded.config.test_size, _SAMPLES)
   model = loaded.model(samples)
   # That of the run's own test.
@@ -187,20 +206,20 @@ def write_events(run):
     ImportError: if tensorboardX is not installed.
   """
   # pylint: disable=g-import-not-at-top
+  from dear_jax.reports import run_data
   import tensorboardX
-  from dear_jax import reports
   folder = os.path.join(run.folder, 'tensorboard')
   # Those of an earlier report would be drawn on top.
   for old in glob.glob(os.path.join(glob.escape(folder), f'*{_EVENTS}')):
     os.remove(old)
   with tensorboardX.SummaryWriter(folder, filename_suffix=_EVENTS) as writer:
-    for line in run.lines:
-      prefix = line['split'] + (
-          f'/{line["algorithm"]}' if len(run.algorithms) > 1 else '')
-      for name, value in line.items():
-        value = reports.number(value)
-        if name != 'step' and value == value:  # a number, and not NaN
-          writer.add_scalar(f'{prefix}/{name}', value, line['step'])
+    for (split, algorithm), lines in run.lines.items():
+      prefix = f'{split}/{algorithm}' if len(run.algorithms) > 1 else split
+      for line in lines:
+        for name, value in line.items():
+          value = run_data.number(value)
+          if name != 'step' and value == value:  # a number, and not NaN
+            writer.add_scalar(f'{prefix}/{name}', value, line['step'])
 
 
 def write_page(path, text):
@@ -217,10 +236,12 @@ def main(argv):
   check_folders(folders)
   labels = read_labels(folders)
   page, picture = output_paths(folders[0])
+  check_libraries()
   with cli.silence():
     # pylint: disable=g-import-not-at-top
     import dear_jax
-    from dear_jax import report_page
+    from dear_jax.reports import page as report_page
+  cli.import_parts()
   runs = read_runs(folders, labels)
   try:
     if _SOLVE.value:
@@ -229,16 +250,16 @@ def main(argv):
       traces, remarks = {}, {
           run.label: ['There is no residual per iteration: the report was made '
                       'with --nosolve.']
-          for run in runs if run.model == 'dear'}
+          for run in runs if run.is_dear}
     made = time.strftime('%Y-%m-%d %H:%M')
     write_page(page, report_page.build(
-        runs, traces=traces, remarks=remarks, made='Made by '
-        f'experiments/report.py of dear_jax {dear_jax.__version__} on {made}.'))
+        runs, traces, remarks, 'Made by experiments/report.py of dear_jax '
+        f'{dear_jax.__version__} on {made}.'))
     written, lacking = [page], []
     if _PNG.value:
-      import report_plot  # pylint: disable=g-import-not-at-top
       try:
-        report_plot.draw(runs, traces, picture)
+        from dear_jax.reports import png  # pylint: disable=g-import-not-at-top
+        png.draw_runs(runs, traces, picture)
         written.append(picture)
       except ImportError:
         lacking.append('matplotlib is not installed, so there is no picture.')
@@ -251,7 +272,9 @@ def main(argv):
         lacking.append('tensorboardX is not installed, so there are no event '
                        'files (pip install tensorboardX).')
   except OSError as e:
-    cli.fail(f'{e.filename}: {e.strerror}.', code=1)
+    # A full disk is told of without the name of the file.
+    cli.fail(f'{e.filename or page} cannot be written ({e.strerror or e}).',
+             code=1)
   except KeyboardInterrupt:
     cli.fail('aborted.', code=130)
   print(f'Wrote {", ".join(written)}.', file=sys.stderr)

@@ -32,7 +32,6 @@ import os
 from absl import app
 from absl import flags
 from absl import logging
-
 import cli
 import trained
 
@@ -51,6 +50,7 @@ _OUT = flags.DEFINE_string(
     'out', None, 'a folder for the pictures (default: RUN_FOLDER)')
 _ANIMATION = flags.DEFINE_boolean(
     'animation', True, 'whether to write a GIF as well')
+cli.define_import()
 
 _NAME = 'equilibrium'
 _DPI = 120
@@ -82,8 +82,8 @@ def output_folder(folder):
 def choose_sample(run):
   """The sampler of the run's test samples, each of them a batch."""
   # pylint: disable=g-import-not-at-top
-  from dear_jax import pictures
-  from dear_jax import samplers
+  from dear_jax.data import samplers
+  from dear_jax.reports import instances
   least = samplers.min_size(run.algorithm)
   if _SIZE.value < least:
     cli.fail(f'--size must be at least {least} for {run.algorithm}, got '
@@ -94,7 +94,7 @@ def choose_sample(run):
              f'samples, got {_SAMPLE.value}.')
   sampler = run.test_set(_SIZE.value, count, 1)
   try:
-    pictures.kind_of(run.algorithm, sampler.spec)
+    instances.kind_of(run.algorithm, sampler.spec)
   except ValueError as e:
     cli.fail(str(e))
   return sampler
@@ -102,7 +102,7 @@ def choose_sample(run):
 
 def print_iterations(instance):
   """Prints residuals and mistakes, of some iterations if there are many."""
-  from dear_jax import pictures  # pylint: disable=g-import-not-at-top
+  from dear_jax.reports import pictures  # pylint: disable=g-import-not-at-top
   what = 'wrong outputs' if instance.marks else 'wrong pointers'
   wrong = instance.wrong()
   cli.print_table(
@@ -126,19 +126,20 @@ def replacing(path):
 
 def draw(trace, feedback, run, settings, out):
   """Writes the pictures."""
-  from dear_jax import pictures  # pylint: disable=g-import-not-at-top
+  from dear_jax.reports import pictures  # pylint: disable=g-import-not-at-top
   options = dict(
       tol=settings['tol'],
       title=f'{run.algorithm}, size {_SIZE.value}, test sample '
             f'{_SAMPLE.value}, {settings["solver"]}')
   path = os.path.join(out, f'{_NAME}.png')
-  with replacing(path) as temporary:
+  with cli.writing(path), replacing(path) as temporary:
     pictures.strip(trace, feedback, run.algorithm, **options).savefig(
         temporary, dpi=_DPI)
   print(f'Wrote {path}.', flush=True)
   if _ANIMATION.value:
     path = os.path.join(out, f'{_NAME}.gif')
-    pictures.animate(trace, feedback, run.algorithm, path, **options)
+    with cli.writing(path):
+      pictures.animate(trace, feedback, run.algorithm, path, **options)
     print(f'Wrote {path}.', flush=True)
 
 
@@ -151,16 +152,15 @@ def main(argv):
   settings = run.solver_settings(_SOLVER.value, _TOL.value, _MAX_ITER.value)
   sampler = choose_sample(run)
   # pylint: disable=g-import-not-at-top
-  from dear_jax import pictures
-  from dear_jax import tracing
-  from dear_jax import training
-  training.enable_compilation_cache()
+  from dear_jax.reasoning import tracing
+  from dear_jax.reports import instances
+  cli.prepare()
   feedback = sampler.batch(_SAMPLE.value)
   try:
     # The limit is meant as it stands, not as one of training.
     model = run.model(sampler, eval_iterations=1, **settings)
     trace = tracing.trace(model, feedback)
-    instance = pictures.read(trace, feedback, run.algorithm)
+    instance = instances.read(trace, feedback, run.algorithm)
     print(f'{run.algorithm}, size {_SIZE.value}, test sample {_SAMPLE.value}, '
           f'{settings["solver"]}, tolerance {settings["tol"]:g}: '
           f'{instance.ending()}.\n')

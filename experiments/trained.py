@@ -8,18 +8,19 @@ import cli
 
 
 class Run:
-  """The settings and the best parameters of a run on one algorithm."""
+  """The settings and the kept parameters of a run on one algorithm."""
 
   def __init__(self, folder, only_dear=False):
     # pylint: disable=g-import-not-at-top
     with cli.silence():
-      from dear_jax import checkpoints
-      from dear_jax import configs
-      from dear_jax import progress
+      from dear_jax.data import logs
+      from dear_jax.training import checkpoints
+      from dear_jax.training import configs
+    cli.import_parts()
     try:
-      with progress.quiet_absl():
+      with logs.quiet_absl():
         self.config = configs.load_config(folder)
-        self.params = checkpoints.load_best(folder)
+        self.params = checkpoints.load_kept(folder)
     except checkpoints.RunError as e:
       cli.fail(str(e))
     if len(self.config.algorithms) > 1:
@@ -29,6 +30,7 @@ class Run:
       cli.fail(f'{folder} has model={self.config.model}; this needs a run with '
                'model=dear, which has an equilibrium.')
     self.algorithm, = self.config.algorithms
+    self._folder = folder
 
   def sampler(self, size, batch_size, split='test', with_lengths=False):
     """Samples that training did not see, unless asked for those."""
@@ -43,7 +45,7 @@ class Run:
 
   def test_set(self, size, num_samples, batch_size):
     """The samples that the run is tested on, if the numbers are the run's."""
-    from dear_jax import splits  # pylint: disable=g-import-not-at-top
+    from dear_jax.training import splits  # pylint: disable=g-import-not-at-top
     return splits.fixed_set(
         self.algorithm, size=size, num_samples=num_samples,
         batch_size=batch_size, seed=self.config.seed, split='test',
@@ -51,7 +53,7 @@ class Run:
 
   def convert(self, model):
     """Makes a 'dear' of a 'nar', or the reverse, with the same parameters."""
-    from dear_jax import builders  # pylint: disable=g-import-not-at-top
+    from dear_jax.training import builders  # pylint: disable=g-import-not-at-top
     if model == self.config.model:
       return
     self.config = dataclasses.replace(
@@ -59,12 +61,19 @@ class Run:
         test_steps='true', align_to=None, stochastic_depth=False)
     self.params = builders.without_termination(self.params)
 
+  def change(self, **changes):
+    """Puts settings in place of those of the run; fails if they are wrong."""
+    try:
+      self.config = dataclasses.replace(self.config, **changes)
+    except ValueError as e:
+      cli.fail(str(e))
+
   def solver_settings(self, solver=None, tol=None, max_iter=None):
     """How it is solved: as in its own test, except for what is given."""
     # pylint: disable=g-import-not-at-top
-    from dear_jax import models
-    from dear_jax import samplers
-    from dear_jax import solvers
+    from dear_jax.data import samplers
+    from dear_jax.fixed_points import solvers
+    from dear_jax.models import dear
     if solver is not None:
       try:
         samplers.check_choice('solver', solver, solvers.METHODS)
@@ -72,7 +81,7 @@ class Run:
         cli.fail(str(e))
     return dict(
         solver=solver or self.config.solver, tol=tol or self.config.tol,
-        max_iter=max_iter or models.EVAL_ITERATIONS * self.config.max_iter)
+        max_iter=max_iter or dear.EVAL_ITERATIONS * self.config.max_iter)
 
   def model(self, sampler, *, with_teacher=False, eval_iterations=None,
             **changes):
@@ -86,10 +95,13 @@ class Run:
 
     Returns:
       A `DEARModel` or a `NARModel`.
+
+    Raises:
+      ValueError: if the parameters are not those of the settings.
     """
     # pylint: disable=g-import-not-at-top
-    from dear_jax import builders
-    from dear_jax import checkpoints
+    from dear_jax.training import builders
+    from dear_jax.training import checkpoints
     config = dataclasses.replace(self.config, **changes)
     specs, examples = [sampler.spec], [sampler.batch(0)]
     teacher = None
@@ -101,5 +113,5 @@ class Run:
     options = {} if eval_iterations is None else dict(
         eval_iterations=eval_iterations)
     model = builders.build_model(config, specs, examples, teacher, **options)
-    model.params = self.params
+    builders.set_params(model, self.params, examples, self._folder)
     return model

@@ -10,30 +10,42 @@ instances apart, produce no NaN, train all of its parameters, and compile once.
 import functools
 
 import dear_jax
-from dear_jax import implicit
-from dear_jax import processors
-from dear_jax import solvers
+from dear_jax.fixed_points import solvers
+from dear_jax.networks import gradients
+from dear_jax.networks import own_steps
+from dear_jax.networks import processors
 import haiku as hk
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from tests import graphs
+from tests import own_parts
 
 WIDTH = 8
 
+# Those that are there, and a step such as a user would register.
+KINDS = (*processors.KINDS, 'dear_mean')
+
 # Every processor with the default solver, every solver and gradient mode with
 # the default processor, and the corners of the second one of the paper.
-TABLE = [(kind, 'anderson', 'implicit') for kind in processors.KINDS] + [
+TABLE = [(kind, 'anderson', 'damped') for kind in KINDS] + [
     ('dear_pgn', method, gradient) for method in solvers.METHODS
-    for gradient in implicit.GRADIENTS
-    if (method, gradient) != ('anderson', 'implicit')
+    for gradient in gradients.GRADIENTS
+    if (method, gradient) != ('anderson', 'damped')
 ] + [('dear_triplet_mpnn', 'picard', 'one_step'),
      ('dear_triplet_mpnn', 'broyden', 'unrolled')]
 
 # CLRS initialises its memory networks with zeros throughout, reads features as
 # word indices and ends in a ReLU: at the start every gradient is exactly zero.
 _NEVER_TRAINS = ('memnet',)
+
+
+@pytest.fixture(autouse=True, scope='module')
+def _register_a_step():
+  dear_jax.register_step('mean', own_parts.MeanStep)
+  yield
+  del own_steps.REGISTERED['dear_mean']
 
 
 def _factory(kind, method, gradient):
@@ -58,7 +70,7 @@ class _Processor:
 
 @pytest.fixture(
     name='processor', scope='module',
-    params=[(kind, 'anderson') for kind in processors.KINDS]
+    params=[(kind, 'anderson') for kind in KINDS]
     + [('dear_pgn', 'picard'), ('dear_pgn', 'broyden')],
     ids='-'.join)
 def _processor(request):

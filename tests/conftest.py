@@ -8,8 +8,8 @@ from importlib import metadata
 import os
 import warnings
 
-# Before the first import of JAX and TensorFlow. Nearly all of the time goes into
-# compiling programs that run once, so compile them without optimisation.
+# Before the first import of JAX and TensorFlow. Nearly all of the time goes
+# into compiling programs that run once, so compile them without optimisation.
 os.environ['JAX_PLATFORMS'] = 'cpu'
 _XLA_FLAGS = ['--xla_backend_optimization_level=0',
               '--xla_llvm_disable_expensive_passes=true']
@@ -22,17 +22,12 @@ if metadata.version('jaxlib').startswith('0.10.'):
 os.environ['XLA_FLAGS'] = ' '.join([os.environ.get('XLA_FLAGS', ''),
                                     *_XLA_FLAGS])
 
-from experiments import cli  # pylint:disable=g-import-not-at-top
-import pytest  # pylint:disable=g-import-not-at-top
-
+from experiments import cli  # noqa: E402
+import pytest  # noqa: E402
 
 # Tests of one file share what they have trained and compiled, and so run in one
 # process. These share nothing, and fill up what is left at the end.
 _SPREAD = ('conformance_test.py',)
-
-
-def pytest_configure(config):
-  config.addinivalue_line('filterwarnings', 'error')
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -51,6 +46,20 @@ def pytest_xdist_make_scheduler(config, log):
   return Scheduling(config, log)
 
 
+@pytest.fixture(autouse=True)
+def _nothing_stays_registered():
+  """Steps and tasks of a test's own are forgotten with it."""
+  # pylint:disable=g-import-not-at-top
+  from dear_jax.data import own_tasks
+  from dear_jax.networks import own_steps
+  tables = (own_steps.REGISTERED, own_tasks.REGISTERED)
+  before = [dict(table) for table in tables]
+  yield
+  for table, content in zip(tables, before):
+    table.clear()
+    table.update(content)
+
+
 def pytest_collect_file():
   """Where tests are distributed, only processes that run them need it."""
   _import_libraries()
@@ -61,12 +70,13 @@ def _import_libraries():
   with warnings.catch_warnings(), cli.silence():
     # TensorFlow and its friends warn on import; that is not ours to mend.
     warnings.simplefilter('ignore')
-    # pylint:disable=g-import-not-at-top,unused-import
-    import clrs
-    import orbax.checkpoint
-    from dear_jax import training
-    from tests import commands  # before any program has defined flags
+    import clrs  # noqa: F401
+    from dear_jax.training import loop
+    import orbax.checkpoint  # noqa: F401
+
+    # Before any program has defined flags.
+    from tests import commands  # noqa: F401
   # Later runs find what was compiled.
-  training.enable_compilation_cache()
+  loop.enable_compilation_cache()
   # What is there by now stays: no need to look through it time and again.
   gc.freeze()

@@ -4,7 +4,6 @@
 
 import ast
 import contextlib
-import fnmatch
 import functools
 import importlib
 import inspect
@@ -14,15 +13,18 @@ import re
 import subprocess
 import sys
 
+import clrs
 import dear_jax
-from dear_jax import configs
-from dear_jax import processors
-from dear_jax import tasks
+from dear_jax.networks import processors
+from dear_jax.training import configs
+from experiments import settings_page
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGES = [ROOT / 'README.md', *sorted(ROOT.glob('docs/*.md'))]
-MODULES = {m.name for m in pkgutil.iter_modules(dear_jax.__path__)}
+# Every module by its own name; no two have the same.
+MODULES = {m.name.rsplit('.', 1)[1]: m.name for m in pkgutil.walk_packages(
+    dear_jax.__path__, 'dear_jax.') if not m.ispkg}
 COMMANDS = sorted(path for path in ROOT.glob('experiments/*.py')
                   if 'app.run(' in path.read_text(encoding='utf-8'))
 
@@ -69,17 +71,6 @@ def code_lines(text):
   return lines
 
 
-@contextlib.contextmanager
-def unchanged(table):
-  """Takes back what is added to a dictionary."""
-  before = dict(table)
-  try:
-    yield
-  finally:
-    table.clear()
-    table.update(before)
-
-
 @pytest.mark.parametrize('name', RUN)
 def test_examples_run(name, tmp_path, monkeypatch):
   """In order, in one namespace, in an empty folder."""
@@ -87,11 +78,10 @@ def test_examples_run(name, tmp_path, monkeypatch):
   scope = {'__name__': f'docs.{name}'}
   examples = list(blocks(doc(name), 'python'))
   assert examples
-  with unchanged(tasks.TASKS):
-    for example, line in examples:
-      # So that a traceback has the page and the line.
-      code = compile('\n' * line + example, f'docs/{name}.md', 'exec')
-      exec(code, scope)  # pylint:disable=exec-used
+  for example, line in examples:
+    # So that a traceback has the page and the line.
+    code = compile('\n' * line + example, f'docs/{name}.md', 'exec')
+    exec(code, scope)  # pylint:disable=exec-used
 
 
 def anchors(text):
@@ -132,6 +122,12 @@ def flags_of_commands():
   return result
 
 
+def flags_of_clrs():
+  """The flags of CLRS's own example."""
+  script = pathlib.Path(clrs.__file__).parent / 'examples' / 'run.py'
+  return set(re.findall(r"flags\.DEFINE_\w+\('(\w+)'", read(script)))
+
+
 @each_page
 def test_flags_exist(page):
   known = flags_of_commands()
@@ -139,7 +135,9 @@ def test_flags_exist(page):
     for part in re.split(r'&&|\|', line):
       command = re.search(r'(?:experiments/|^)(\w+)\.py\b', part)
       given = re.findall(r'(?<![\w-])--(\w+)', part)
-      if command and command.group(1) in known:
+      if 'clrs/examples/run.py' in part:
+        missing = set(given) - flags_of_clrs()
+      elif command and command.group(1) in known:
         missing = set(given) - known[command.group(1)]
       elif re.search(r'\b(pip|git|pytest)\b', part):
         continue
@@ -169,7 +167,7 @@ def test_names_exist(page):
   for line in code_lines(text):
     for module, name in re.findall(r'(?<![\w./])(\w+)\.([a-zA-Z_]\w*)', line):
       if module in MODULES and name not in ('py', 'md', 'json', 'png'):
-        names.add(f'{module}.{name}')
+        names.add(f'{MODULES[module]}.{name}'.removeprefix('dear_jax.'))
   for name in sorted(names):
     resolve(name)
 
@@ -196,16 +194,18 @@ def test_changes_fit_the_files(name):
 
 
 def test_every_module_has_its_place():
-  page = doc('how_it_works')
-  table = page.split('## Where is what?')[1]
-  patterns = [pattern for row in re.findall(r'^\| (`.*?) \|', table,
-                                            re.MULTILINE)
-              for pattern in re.findall(r'`([\w*]+)\.py`', row)]
-  for module in MODULES:
-    assert any(fnmatch.fnmatch(module, p) for p in patterns), (
-        f'docs/how_it_works.md has no row for {module}.py.')
-  for pattern in patterns:
-    assert fnmatch.filter(MODULES, pattern), f'There is no {pattern}.py.'
+  table = doc('how_it_works').split('## Where is what?')[1]
+  rows = dict(re.findall(r'^\| `(\w+)/` \| (.*?) \|', table, re.MULTILINE))
+  for room, names in rows.items():
+    if room == 'pretrained':
+      continue
+    expected = {name for name, path in MODULES.items()
+                if path.startswith(f'dear_jax.{room}.')}
+    # Words in brackets explain.
+    found = set(re.findall(r'`(\w+)`', re.sub(r'\(.*?\)', '', names)))
+    assert found == expected, room
+  assert {path.split('.')[1] for path in MODULES.values()} | {
+      'pretrained'} == set(rows)
 
 
 def test_every_kind_of_processor_can_be_chosen():
@@ -229,12 +229,21 @@ def test_defaults_that_differ():
     assert other == names.get(name, '')
     assert ours == str(getattr(default, name)), name
     assert model == str(theirs[other or name]), name
-  # None is missing; a solver is a name here and an object there.
-  fields = {name: names.get(name, name) for name in vars(default)}
+  # None is missing; a solver is a name here and an object there, the rule for
+  # pointers a word here and None or a bool there, and the None of what the
+  # damped gradient has stands for the same numbers.
+  other_types = ('solver', 'restrict_pointers')
+  fields = {name: names.get(name, name) for name in vars(default)
+            if name not in configs.DAMPED_SETTINGS}
   assert {row[0] for row in rows} == {
       name for name, other in fields.items()
-      if name != 'solver' and theirs.get(other, getattr(default, name)) !=
-      getattr(default, name)}
+      if name not in other_types
+      and theirs.get(other, getattr(default, name)) != getattr(default, name)}
+
+
+def test_the_page_of_settings_is_up_to_date():
+  assert doc('settings') == settings_page.make_page(), (
+      'python experiments/settings_page.py writes it anew.')
 
 
 def messages_in(path):
@@ -251,7 +260,7 @@ def test_quoted_messages_exist():
   quoted += [' '.join(quote.replace('>', ' ').split())
              for quote in re.findall(r'(?:^> .*\n)+', page, re.MULTILINE)]
   assert len(quoted) > 5
-  messages = [message for path in ROOT.glob('dear_jax/*.py')
+  messages = [message for path in ROOT.glob('dear_jax/**/*.py')
               for message in messages_in(path)]
   for quote in quoted:
     for piece in quote.split('...'):

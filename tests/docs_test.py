@@ -12,19 +12,20 @@ import dear_jax
 import pytest
 
 _ROOT = pathlib.Path(__file__).parent.parent
-_MODULES = sorted(m.name for m in pkgutil.iter_modules(dear_jax.__path__))
+_MODULES = sorted(m.name for m in pkgutil.walk_packages(
+    dear_jax.__path__, 'dear_jax.'))
 
 
 @pytest.mark.parametrize('name', _MODULES)
 def test_docstring_examples(name):
-  module = importlib.import_module(f'dear_jax.{name}')
+  module = importlib.import_module(name)
   assert doctest.testmod(module).failed == 0
 
 
 def test_there_are_docstring_examples():
   found = [
       test for name in _MODULES for test in doctest.DocTestFinder().find(
-          importlib.import_module(f'dear_jax.{name}')) if test.examples]
+          importlib.import_module(name)) if test.examples]
   assert len(found) >= 2
 
 
@@ -56,6 +57,45 @@ def test_the_example_of_the_data_page():
 def test_the_first_question_of_the_readme():
   scope = _run_example('README.md', '## Ask')
   assert scope['outputs']['pi'].tolist() == [0, 0, 1]
+
+
+def _table(page, first_cells):
+  """The rows of the table whose head begins like this, as lists of cells."""
+  text = (_ROOT / page).read_text(encoding='utf-8')
+  start = text.index(f'| {" | ".join(first_cells)} |')
+  rows = text[start:].split('\n\n')[0].splitlines()[2:]
+  return [[cell.strip() for cell in row.split('|')[1:-1]] for row in rows]
+
+
+def test_the_comparison_with_the_code_of_the_paper_adds_up():
+  """Every 'times faster' is the ratio of the figures beside it."""
+  ratios = {}
+  rows = _table('docs/performance.md', ['task', 'PyTorch, ms'])
+  for _, theirs, quarter, ratio, whole, equal, _, _ in rows:
+    for name, ours, times in (('quarter', quarter, ratio),
+                              ('whole', whole, equal)):
+      assert f'{float(theirs) / float(ours):.1f}' == times
+      ratios.setdefault(name, []).append(float(times))
+  for row in _table('docs/performance.md', ['task', 'PyTorch, batch 1']):
+    for theirs, ours, times in (row[1:4], row[4:7]):
+      assert f'{float(theirs) / float(ours):.1f}' == times
+      ratios.setdefault('inference', []).append(float(times))
+  text = (_ROOT / 'docs/performance.md').read_text(encoding='utf-8')
+  for name in ('quarter', 'whole', 'inference'):
+    low, high = min(ratios[name]), max(ratios[name])
+    assert f'{low} to {high}' in ' '.join(text.split()), name
+
+
+def test_the_lead_of_the_implicit_gradient_is_that_of_the_table():
+  readme = (_ROOT / 'README.md').read_text(encoding='utf-8')
+  mean = lambda cell: sum(map(float, cell.split(','))) / len(cell.split(','))
+  leads = [[f'{mean(implicit) - mean(arm):.4f}' for arm in (own, equal)]
+           for _, equal, own, implicit in _table(
+               'README.md', ['`experiments/run.py` with', 'one step, size 64'])
+           if own]
+  assert leads == [['0.0030', '0.0100'], ['0.0135', '0.0230']]
+  assert ('the lead is 0.003 on `bfs`\n  and 0.014 on `bellman_ford`, not '
+          '0.010 and 0.023' in readme)
 
 
 def test_version_is_in_the_changelog():

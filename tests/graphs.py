@@ -1,6 +1,6 @@
 # Copyright 2026 The dear_jax authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Small random graphs with features, and a task that uses every part of a net."""
+"""Small random graphs with features, and a task for every part of a net."""
 
 from typing import NamedTuple
 

@@ -5,8 +5,8 @@
 import dataclasses
 import math
 
-from dear_jax import checkpoints
-from dear_jax import configs
+from dear_jax.training import checkpoints
+from dear_jax.training import configs
 import numpy as np
 
 VERSIONS = {'dear_jax': '0.0.0', 'jax': '0.6.0'}

@@ -1,0 +1,425 @@
+# Copyright 2026 The dear_jax authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What all models here have in common: data, programs, optimiser steps."""
+
+import contextlib
+import functools
+import re
+from typing import Any, Dict, Iterable, List, Optional, Tuple, Union
+
+import clrs
+from dear_jax.models import averaging
+from dear_jax.models import batches
+from dear_jax.models import devices
+from dear_jax.networks import cayley
+from dear_jax.networks import clrs_private
+from dear_jax.networks import edge_lists
+from dear_jax.networks import nets
+import haiku as hk
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+
+_Array = jax.Array
+Metrics = Dict[str, _Array]
+
+
+LAYOUTS = ('auto', 'dense', 'sparse')
+
+# From this share of all pairs on, a list of edges saves nothing any more; nor
+# does it with few pairs, and other lists mean other programs.
+_DENSE_FROM = 0.75
+_SPARSE_FROM_PAIRS = 2048
+
+
+class ReasonerModel(clrs.models.BaselineModel):
+  """A `BaselineModel` that reads inputs and outputs only.
+
+  A subclass has `_make_net`, `_loss` and `_evaluate`. After each `feedback`,
+  `metrics` has the losses and how the model fared.
+  """
+
+  def __init__(self, *, restrict_pointers: Optional[bool], layout: str,
+               pad_to: Optional[int], average: bool, processor_factory,
+               **kwargs):
+    """Takes what it names as in `DEARModel`, and the rest as in CLRS."""
+    check_layout(layout)
+    self._restrict_pointers = restrict_pointers
+    self._layout = layout
+    self._pad_to = pad_to
+    self._average = average
+    self._takes_edge_lists = getattr(processor_factory, 'takes_edge_lists',
+                                     False)
+    self._has_cayley_graph = getattr(processor_factory, 'cgp', False)
+    self._devices = devices.Devices()
+    self.metrics: Metrics = {}
+    super().__init__(processor_factory=processor_factory, decode_hints=False,
+                     **kwargs)
+    if average:
+      self.opt = optax.chain(self.opt, averaging.track_average())
+
+  def _make_net(self, **kwargs):
+    """The Haiku module; the arguments are those that all nets have."""
+    raise NotImplementedError
+
+  def _loss(self, params, rng_key, batch, extra, index):
+    """Loss and metrics of a batch."""
+    raise NotImplementedError
+
+  def _evaluate(self, params, rng_key, batch, index,
+                with_spectral_radius=False, with_confidence=False):
+    """Predictions, metrics, how every instance fared, and node states."""
+    raise NotImplementedError
+
+  def _create_net_fns(self, hidden_dim, encode_hints, processor_factory,
+                      use_lstm, encoder_init, dropout_prob,
+                      hint_teacher_forcing, hint_repred_mode):
+    del encode_hints, use_lstm, hint_teacher_forcing, hint_repred_mode
+
+    def use_net(*args, **kwargs):
+      net = self._make_net(
+          spec=self._spec, hidden_dim=hidden_dim,
+          processor_factory=processor_factory, encoder_init=encoder_init,
+          dropout_prob=dropout_prob, nb_dims=self.nb_dims,
+          restrict_pointers=self._restrict_pointers)
+      return net(*args, **kwargs)
+
+    self.net_fn = hk.transform(use_net)
+    # One program serves one device or many: it follows where its data is.
+    self.jitted_init = jax.jit(functools.partial(
+        self.net_fn.init, repred=True, algorithm_index=-1))
+    self.jitted_grad = jax.jit(self._compute_grad, static_argnums=4)
+    self.jitted_feedback = jax.jit(self._feedback, donate_argnums=(0, 4),
+                                   static_argnums=5)
+    self.jitted_evaluate = jax.jit(self._evaluate, static_argnums=(3, 4, 5))
+    self.jitted_accum_opt_update = jax.jit(self._accum_opt_update,
+                                           donate_argnums=(0, 2))
+
+  def init(self, features: Union[clrs.Features, List[clrs.Features]],
+           seed: int):
+    """Draws new parameters."""
+    self.params = self.jitted_init(jax.random.PRNGKey(seed),
+                                   self._smallest_inputs(features))
+    self.opt_state = self.opt.init(self._device_params)
+
+  def describe_params(self, features: Union[clrs.Features, List[clrs.Features]]
+                      ) -> Any:
+    """Names, shapes and types of the parameters; compiles nothing."""
+    return jax.eval_shape(self.jitted_init, jax.random.PRNGKey(0),
+                          self._smallest_inputs(features))
+
+  def _smallest_inputs(self, features):
+    """The inputs of every algorithm, as small as they can be.
+
+    Parameters depend on neither batch nor size, but time and memory would.
+    """
+    if not isinstance(features, list):
+      features = [features]
+    if len(features) != len(self._spec):
+      raise ValueError(f'The model has {len(self._spec)} algorithms, but got '
+                       f'features of {len(features)}.')
+    return [self._devices.replicate(
+        batches.corner(batches.convert(f.inputs))) for f in features]
+
+  @property
+  def params(self):
+    return jax.device_get(self._device_params)
+
+  @params.setter
+  def params(self, params):
+    self._device_params = self._devices.replicate(params)
+
+  def restart(self, params) -> None:
+    """Begins anew from these parameters."""
+    self.params = params
+    self.opt_state = self.opt.init(self._device_params)
+
+  @property
+  def opt_state(self):
+    return jax.device_get(self._device_opt_state)
+
+  @opt_state.setter
+  def opt_state(self, opt_state):
+    self._device_opt_state = self._devices.replicate(opt_state)
+
+  @property
+  def device_params(self):
+    """The parameters where they are, to be passed to a program."""
+    return self._device_params
+
+  @contextlib.contextmanager
+  def averaged(self):
+    """In this context the parameters are the average of those so far."""
+    if not self._average:
+      yield
+      return
+    present = self._device_params
+    self._device_params = averaging.get_average(self._device_opt_state)
+    try:
+      yield
+    finally:
+      self._device_params = present
+
+  def feedback(self, rng_key: _Array, feedback: clrs.Feedback,
+               algorithm_index: Optional[int] = None) -> _Array:
+    """Takes one optimiser step; returns the loss, regularisers included."""
+    index = self._index(algorithm_index)
+    batch = self._batch(feedback.features, feedback.outputs, index,
+                        training=True)
+    self._device_params, self._device_opt_state, self.metrics = (
+        self.jitted_feedback(self._device_params, rng_key, batch,
+                             self._extra(), self._device_opt_state, index))
+    return self.metrics['loss']
+
+  def compute_grad(self, rng_key: _Array, feedback: clrs.Feedback,
+                   algorithm_index: Optional[int] = None
+                   ) -> Tuple[_Array, hk.Params]:
+    """Returns loss and gradients without taking a step."""
+    index = self._index(algorithm_index)
+    batch = self._batch(feedback.features, feedback.outputs, index,
+                        training=True)
+    grads, self.metrics = self.jitted_grad(
+        self._device_params, rng_key, batch, self._extra(), index)
+    return self.metrics['loss'], grads
+
+  def update_model_params_accum(self, grads) -> None:
+    """Takes a step with gradients collected from several algorithms."""
+    self._device_params, self._device_opt_state = self.jitted_accum_opt_update(
+        self._device_params, self._devices.replicate(grads),
+        self._device_opt_state)
+
+  def predict(self, rng_key: _Array, features: clrs.Features,
+              algorithm_index: Optional[int] = None,
+              return_hints: bool = False,
+              return_all_outputs: bool = False):
+    """Predicts outputs, as `BaselineModel.predict`; there are no hints."""
+    del return_hints
+    index = self._index(algorithm_index)
+    preds, _, _, hidden = self.jitted_evaluate(
+        self._device_params, rng_key, self._batch(features, (), index),
+        index)
+    if return_all_outputs:
+      preds = jax.tree_util.tree_map(lambda x: x[None], preds)
+    if self.debug:
+      return preds, None, hidden[None]
+    return preds, None
+
+  def evaluate(self, rng_key: _Array, feedback: clrs.Feedback,
+               algorithm_index: Optional[int] = None,
+               with_spectral_radius: bool = False
+               ) -> Tuple[Dict[str, clrs.DataPoint], Metrics]:
+    """Predictions, with the task loss and how the solver fared."""
+    index = self._index(algorithm_index)
+    preds, metrics, _, _ = self.jitted_evaluate(
+        self._device_params, rng_key,
+        self._batch(feedback.features, feedback.outputs, index), index,
+        with_spectral_radius)
+    return preds, metrics
+
+  def evaluate_instances(self, rng_key: _Array, feedback: clrs.Feedback,
+                         algorithm_index: Optional[int] = None,
+                         with_confidence: bool = False
+                         ) -> Tuple[Dict[str, clrs.DataPoint], Metrics]:
+    """Predictions, with how every instance fared.
+
+    Args:
+      rng_key, algorithm_index: As in `predict`.
+      feedback: The batch; its outputs may be left out.
+      with_confidence: Whether to tell how sure the decoders are.
+
+    Returns:
+      The predictions, and arrays [B]: `steps`, of a solve also `residual` and
+      `converged`, and `confidence` if asked for: the mean over all entries of
+      the outputs of the probability that was given to what was chosen.
+    """
+    index = self._index(algorithm_index)
+    preds, _, instances, _ = self.jitted_evaluate(
+        self._device_params, rng_key,
+        self._batch(feedback.features, feedback.outputs, index), index, False,
+        with_confidence)
+    return preds, instances
+
+  def describe_shape(self, features: clrs.Features, algorithm_index: int,
+                     training: bool) -> str:
+    """Names what a program is compiled for, such as 'size 16'."""
+    size = batches.size_of(features.inputs)
+    padded = self._padded_size(size, algorithm_index, training)
+    edge_list = self._edge_list(features.inputs, algorithm_index, padded)
+    text = f'size {size}'
+    if edge_list is not None:
+      upto = 'size' if padded == size else 'sizes up to'
+      text = f'{upto} {padded} with up to {len(edge_list.pairs):,} edges'
+    _, slots = self._steps(features, training)
+    return text if slots is None else f'{text}, up to {len(slots)} steps'
+
+  def _extra(self) -> Any:
+    """What else `_loss` needs, as arguments of its programs."""
+    return ()
+
+  def _batch(self, features: clrs.Features,
+             outputs: Iterable[clrs.DataPoint], index: int,
+             training: bool = False) -> batches.Batch:
+    """Puts a batch on the devices."""
+    size = batches.size_of(features.inputs)
+    padded = self._padded_size(size, index, training)
+    edge_list = self._edge_list(features.inputs, index, padded)
+    inputs = batches.convert(features.inputs)
+    answers = batches.convert(outputs)
+    node_mask = None
+    if edge_list is not None and padded != size:
+      node_mask = np.zeros((len(inputs[0].data), padded), np.float32)
+      node_mask[:, :size] = 1
+      inputs = batches.pad(inputs, padded)
+      answers = batches.pad(answers, padded)
+    steps, slots = self._steps(features, training)
+    inputs, answers, edge_list, node_mask, steps = self._devices.split(
+        (inputs, answers, edge_list, node_mask, steps))
+    return batches.Batch(inputs, answers, edge_list, node_mask, steps,
+                         self._devices.replicate(slots))
+
+  def _steps(self, features: clrs.Features, training: bool
+             ) -> Tuple[Optional[np.ndarray], Optional[np.ndarray]]:
+    """The `steps` and `slots` of a batch."""
+    del features, training
+    return None, None
+
+  def _padded_size(self, size: int, index: int, training: bool) -> int:
+    if (not training or not self._pad_to or size > self._pad_to
+        or not nets.can_be_padded(self._spec[index])):
+      return size
+    if self._has_cayley_graph and (
+        cayley.smallest_modulus(size) != cayley.smallest_modulus(self._pad_to)):
+      return size  # more nodes would have another Cayley graph
+    return self._pad_to
+
+  def _edge_list(self, inputs: Iterable[clrs.DataPoint], index: int,
+                 padded_size: int) -> Optional[edge_lists.EdgeList]:
+    """The edges of a batch, if messages are to be computed on them only."""
+    possible = self._takes_edge_lists and nets.takes_edge_lists(
+        self._spec[index])
+    if self._layout == 'sparse' and not possible:
+      raise ValueError("layout='sparse' needs a task with a graph and a "
+                       "processor with lists of edges, such as 'dear_pgn'; "
+                       "'auto' takes it where it can.")
+    if not possible or self._layout == 'dense' or (
+        self._layout == 'auto' and not self._devices.is_one_cpu):
+      return None
+    batch_size, nb_nodes = next(
+        x.data.shape for x in inputs if x.name == 'pos')
+    nb_pairs = batch_size * nb_nodes**2
+    if self._layout == 'auto' and nb_pairs < _SPARSE_FROM_PAIRS:
+      return None
+    # Lists of many graphs are alike in length; single graphs are not, and
+    # someone waits for the answer.
+    edge_list = edge_lists.from_inputs(inputs, padded_size,
+                                       fine=batch_size == 1)
+    if (self._layout == 'auto'
+        and len(edge_list.pairs) > _DENSE_FROM * nb_pairs):
+      return None
+    return edge_list
+
+  def _index(self, algorithm_index: Optional[int]) -> int:
+    if algorithm_index is None and len(self._spec) == 1:
+      return 0
+    if algorithm_index is None or not 0 <= algorithm_index < len(self._spec):
+      raise ValueError(f'algorithm_index must be in 0..{len(self._spec) - 1}, '
+                       f'got {algorithm_index}.')
+    return algorithm_index
+
+  def _postprocess(self, output_preds: Dict[str, _Array], index: int
+                   ) -> Dict[str, clrs.DataPoint]:
+    """Hard predictions from what the decoders put out."""
+    return clrs_private.postprocess(
+        self._spec[index], output_preds, sinkhorn_temperature=0.1,
+        sinkhorn_steps=50, hard=True)
+
+  def _confidence(self, output_preds: Dict[str, _Array], index: int) -> _Array:
+    """[B], the mean probability of what `_postprocess` chooses."""
+    soft = clrs_private.postprocess(
+        self._spec[index], output_preds, sinkhorn_temperature=0.1,
+        sinkhorn_steps=50, hard=False)
+    chosen = []
+    for point in soft.values():
+      if point.type_ == clrs.Type.SCALAR:
+        continue  # a number without a distribution
+      probability = (jnp.maximum(point.data, 1 - point.data)
+                     if point.type_ == clrs.Type.MASK
+                     else jnp.max(point.data, axis=-1))
+      chosen.append(jnp.reshape(probability, (len(probability), -1)))
+    return jnp.mean(jnp.concatenate(chosen, axis=1), axis=1)
+
+  def _compute_grad(self, params, rng_key, batch, extra, algorithm_index):
+    grads, metrics = jax.grad(self._loss, has_aux=True)(
+        params, rng_key, batch, extra, algorithm_index)
+    return grads, dict(metrics, gradient_norm=norm(grads))
+
+  def _feedback(self, params, rng_key, batch, extra, opt_state,
+                algorithm_index):
+    grads, metrics = self._compute_grad(params, rng_key, batch, extra,
+                                        algorithm_index)
+    params, opt_state = self._update_params(params, grads, opt_state,
+                                            algorithm_index)
+    return params, opt_state, metrics
+
+  def _accum_opt_update(self, params, grads, opt_state):
+    # CLRS does not hand on the parameters, of which some optimisers make use.
+    opt = optax.GradientTransformation(
+        self.opt.init, lambda g, state: self.opt.update(g, state, params))
+    return clrs_private.accum_opt_update(params, grads, opt_state, opt,
+                                         self._freeze_processor)
+
+  def _update_params(self, params, grads, opt_state, algorithm_index):
+    """One step that leaves what the algorithm does not use as it was.
+
+    That is the encoders and decoders of other algorithms: their momenta must
+    not decay while others train.
+    """
+    trained = {
+        module: jax.tree_util.tree_map(
+            lambda _, on=self._is_trained(module, algorithm_index): on, leaves)
+        for module, leaves in params.items()}
+    updates, new_opt_state = self.opt.update(grads, opt_state, params)
+    updates = jax.tree_util.tree_map(
+        lambda on, x: x if on else jnp.zeros_like(x), trained, updates)
+    trained_state = optax.tree_utils.tree_map_params(
+        self.opt, lambda _, on: on, opt_state, trained,
+        transform_non_params=lambda _: True)
+    opt_state = jax.tree_util.tree_map(
+        lambda on, new, old: new if on else old, trained_state, new_opt_state,
+        opt_state)
+    return optax.apply_updates(params, updates), opt_state
+
+  def _is_trained(self, module: str, algorithm_index: int) -> bool:
+    if clrs_private.PROCESSOR_TAG in module:
+      return not self._freeze_processor
+    owner = re.search(r'algo_(\d+)_', module)
+    return owner is None or int(owner.group(1)) == algorithm_index
+
+
+def check_layout(layout: str) -> None:
+  """Raises a ValueError unless this is the name of a layout."""
+  if layout not in LAYOUTS:
+    raise ValueError(
+        f'layout must be one of {", ".join(LAYOUTS)}, got {layout!r}.')
+
+
+def task_loss(outputs, output_preds, node_mask=None) -> _Array:
+  """The sum of CLRS's output losses, without any regulariser."""
+  loss = jnp.zeros(())
+  for truth in outputs:
+    pred = output_preds[truth.name]
+    term: Any = clrs_private.output_loss(truth=truth, pred=pred,
+                                         nb_nodes=pred.shape[-1])
+    if node_mask is not None:
+      # A pointer to none adds nothing, but CLRS' mean counts it.
+      nodes = 2 if truth.location == clrs.Location.EDGE else 1
+      term /= jnp.mean(node_mask)**nodes
+    loss += term
+  return loss
+
+
+def norm(tree) -> _Array:
+  """The norm of all arrays of a tree together."""
+  return jnp.sqrt(sum(jnp.sum(jnp.square(x))
+                      for x in jax.tree_util.tree_leaves(tree)))

@@ -1,0 +1,68 @@
+# Copyright 2026 The dear_jax authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Batches as the compiled programs of a model take them."""
+
+from typing import Iterable, NamedTuple, Optional, Tuple
+
+import clrs
+from dear_jax.networks import edge_lists
+import jax
+import numpy as np
+
+_Array = jax.Array
+
+
+class Batch(NamedTuple):
+  """A batch of one algorithm."""
+  inputs: Tuple[clrs.DataPoint, ...]
+  outputs: Tuple[clrs.DataPoint, ...]
+  edge_list: Optional[edge_lists.EdgeList] = None
+  node_mask: Optional[_Array] = None  # [B, N], 0 at nodes that are padding
+  # For what is unrolled: the steps of every instance [B], and an array that is
+  # as long as the longest of them, rounded up, since a shape is compiled for.
+  steps: Optional[_Array] = None
+  slots: Optional[_Array] = None
+
+
+def convert(probes: Iterable[clrs.DataPoint]) -> Tuple[clrs.DataPoint, ...]:
+  """The same data in the types that the device has."""
+  def convert_one(probe):
+    dtype = jax.dtypes.canonicalize_dtype(
+        # Some of CLRS's samplers make indices floating point.
+        np.int32 if probe.type_ == clrs.Type.POINTER else probe.data.dtype)
+    return clrs.DataPoint(probe.name, probe.location, probe.type_,
+                          probe.data.astype(dtype))
+
+  return tuple(convert_one(probe) for probe in probes)
+
+
+def corner(probes: Iterable[clrs.DataPoint]) -> Tuple[clrs.DataPoint, ...]:
+  """The first two nodes of the first instance."""
+  nodes = {clrs.Location.GRAPH: (), clrs.Location.NODE: (slice(2),),
+           clrs.Location.EDGE: (slice(2), slice(2))}
+  return tuple(
+      clrs.DataPoint(probe.name, probe.location, probe.type_,
+                     probe.data[(slice(1), *nodes[probe.location])])
+      for probe in probes)
+
+
+def pad(probes: Iterable[clrs.DataPoint], size: int
+        ) -> Tuple[clrs.DataPoint, ...]:
+  """Adds nodes at the end: zeros, and pointers to none."""
+  def pad_one(probe):
+    nodes = {clrs.Location.GRAPH: 0, clrs.Location.NODE: 1,
+             clrs.Location.EDGE: 2}[probe.location]
+    data = np.asarray(probe.data)
+    widths = [(0, size - data.shape[axis] if 1 <= axis <= nodes else 0)
+              for axis in range(data.ndim)]
+    nothing = -1 if probe.type_ == clrs.Type.POINTER else 0
+    return clrs.DataPoint(probe.name, probe.location, probe.type_,
+                          np.pad(data, widths, constant_values=nothing))
+
+  return tuple(pad_one(probe) for probe in probes)
+
+
+def size_of(inputs: Iterable[clrs.DataPoint]) -> int:
+  """The number of nodes."""
+  return next(x.data.shape[1] for x in inputs
+              if x.location != clrs.Location.GRAPH)

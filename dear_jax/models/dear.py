@@ -1,0 +1,346 @@
+# Copyright 2026 The dear_jax authors.
+# SPDX-License-Identifier: Apache-2.0
+"""DEARModel, which solves."""
+
+import functools
+from typing import Any, Callable, List, NamedTuple, Optional, Union
+
+import clrs
+from dear_jax.fixed_points import implicit
+from dear_jax.fixed_points import per_instance
+from dear_jax.fixed_points import solvers
+from dear_jax.models import alignment
+from dear_jax.models import base_model
+from dear_jax.models import nar
+from dear_jax.networks import nets
+from dear_jax.networks import processors
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+_Array = jax.Array
+
+# How many times as many solver iterations as in training there are otherwise.
+EVAL_ITERATIONS = 4
+
+
+class DEARModel(base_model.ReasonerModel):
+  """Deep equilibrium algorithmic reasoner, wherever a `BaselineModel` was.
+
+  Reads inputs and outputs only: hints and their lengths are dropped before
+  anything is compiled. After each `feedback`, `metrics` has the losses and how
+  the solver fared.
+  """
+
+  def __init__(self,
+               spec: Union[clrs.Spec, List[clrs.Spec]],
+               dummy_trajectory: Union[List[clrs.Feedback], clrs.Feedback],
+               processor_factory: processors.ProcessorFactory,
+               hidden_dim: int = 32,
+               encode_hints: bool = False,
+               decode_hints: bool = True,
+               encoder_init: str = 'default',
+               use_lstm: bool = False,
+               learning_rate: float = 0.005,
+               grad_clip_max_norm: float = 0.0,
+               checkpoint_path: str = '/tmp/clrs3',
+               freeze_processor: bool = False,
+               dropout_prob: float = 0.0,
+               hint_teacher_forcing: float = 0.0,
+               hint_repred_mode: str = 'soft',
+               name: str = 'dear_model',
+               nb_msg_passing_steps: int = 1,
+               debug: bool = False,
+               *,
+               jacobian_weight: float = 1e-4,
+               jacobian_fraction: float = 0.25,
+               residual_weight: float = 0.0,
+               eval_iterations: int = EVAL_ITERATIONS,
+               noise_stddev: float = 0.0,
+               restrict_pointers: Optional[bool] = None,
+               layout: str = 'auto',
+               pad_to: Optional[int] = None,
+               average: bool = False,
+               stochastic_depth: bool = False,
+               teacher: Optional[nar.NARModel] = None,
+               align_weight: float = 0.01):
+    """Constructs the model; the arguments are those of `BaselineModel`.
+
+    What concerns hints is accepted and has no effect.
+
+    Args:
+      spec: As in CLRS, like all that is not mentioned here.
+      dummy_trajectory: As in CLRS.
+      processor_factory: From `dear_jax.get_processor_factory`.
+      hidden_dim: As in CLRS.
+      encode_hints: No effect.
+      decode_hints: No effect.
+      encoder_init: As in CLRS.
+      use_lstm: Must be False, since there is no sequence of steps.
+      learning_rate: As in CLRS.
+      grad_clip_max_norm: As in CLRS.
+      checkpoint_path: As in CLRS.
+      freeze_processor: As in CLRS.
+      dropout_prob: Dropout on the equilibrium before it is decoded.
+      hint_teacher_forcing: No effect.
+      hint_repred_mode: No effect.
+      name: As in CLRS.
+      nb_msg_passing_steps: Must be 1; a fixed point needs no repetition.
+      debug: Whether `predict` also returns the equilibrium.
+      jacobian_weight: Weight of the Jacobian penalty; 0 leaves it out.
+      jacobian_fraction: The share of a batch that it is estimated on, drawn
+        anew for every step.
+      residual_weight: Weight of the residual penalty: how much one more step
+        would change. It keeps the equilibrium within reach of the solver.
+      eval_iterations: How many times as many solver iterations `predict` may
+        take.
+      noise_stddev: Standard deviation of noise on the processor's output, in
+        training only. The paper's code has 0.001, in evaluation too, and draws
+        it anew for every evaluation of the processor; here it is drawn once a
+        solve, so that there is a fixed point.
+      restrict_pointers: Whether to choose pointers among edges and self-loops
+        only. None does so on the tasks where the solution always allows it.
+      layout: 'dense' computes messages between all pairs of nodes, 'sparse' on
+        lists of edges, and 'auto' chooses: lists on a single CPU for tasks with
+        a graph and processors that know them, unless most pairs are edges or
+        there are few pairs. Lists of other lengths are compiled for anew.
+      pad_to: In training on lists of edges, give all graphs this many nodes, so
+        that several sizes share their programs; messages cost nothing more.
+      average: Whether to keep the average of the parameters over training, to
+        be used within `averaged()`.
+      stochastic_depth: Whether to take a random number of further steps from
+        the equilibrium in training, s of them with a probability of 0.5^s.
+      teacher: A trained model of the same algorithms and width. In training the
+        states of the solve are drawn to those of the teacher, which is told how
+        many steps the algorithm took.
+      align_weight: Weight of the distance to the teacher's states.
+    """
+    del encode_hints, decode_hints, hint_teacher_forcing, hint_repred_mode
+    if use_lstm:
+      raise ValueError('use_lstm=True needs a sequence of steps, which an '
+                       'equilibrium model does not have.')
+    if nb_msg_passing_steps != 1:
+      raise ValueError('nb_msg_passing_steps must be 1 in an equilibrium '
+                       f'model, got {nb_msg_passing_steps}.')
+    for setting, value in (('jacobian_weight', jacobian_weight),
+                           ('residual_weight', residual_weight),
+                           ('noise_stddev', noise_stddev),
+                           ('align_weight', align_weight)):
+      if value < 0:
+        raise ValueError(f'{setting} must not be negative, got {value}.')
+    if not 0 < jacobian_fraction <= 1:
+      raise ValueError('jacobian_fraction must be more than 0 and at most 1, '
+                       f'got {jacobian_fraction}.')
+    if eval_iterations < 1:
+      raise ValueError(
+          f'eval_iterations must be at least 1, got {eval_iterations}.')
+    self._jacobian_weight = jacobian_weight
+    self._residual_weight = residual_weight
+    self._jacobian_fraction = jacobian_fraction
+    self._eval_iterations = eval_iterations
+    self._noise_stddev = noise_stddev
+    self._stochastic_depth = stochastic_depth
+    self._teacher = teacher
+    self._align_weight = align_weight
+    super().__init__(
+        spec=spec, dummy_trajectory=dummy_trajectory,
+        processor_factory=processor_factory, hidden_dim=hidden_dim,
+        encoder_init=encoder_init, learning_rate=learning_rate,
+        grad_clip_max_norm=grad_clip_max_norm,
+        checkpoint_path=checkpoint_path, freeze_processor=freeze_processor,
+        dropout_prob=dropout_prob, name=name, debug=debug,
+        restrict_pointers=restrict_pointers, layout=layout, pad_to=pad_to,
+        average=average)
+
+  @property
+  def teacher(self) -> Optional[nar.NARModel]:
+    return self._teacher
+
+  def _make_net(self, **kwargs):
+    return nets.EquilibriumNet(
+        eval_iterations=self._eval_iterations,
+        noise_stddev=self._noise_stddev,
+        jacobian_fraction=self._jacobian_fraction,
+        split=self._devices.are_one,
+        stochastic_depth=self._stochastic_depth, **kwargs)
+
+  def _create_net_fns(self, *args, **kwargs):
+    super()._create_net_fns(*args, **kwargs)
+    self.jitted_iterates = jax.jit(self._evaluate_iterates, static_argnums=3)
+
+  def evaluate_iterates(self, rng_key: _Array, feedback: clrs.Feedback,
+                        algorithm_index: Optional[int] = None):
+    """As `evaluate_instances`, at every iteration of the solver.
+
+    Args:
+      rng_key, algorithm_index: As in `predict`.
+      feedback: The batch.
+
+    Returns:
+      The predictions [max_iter, B, ...], and arrays [B] as there with the
+      `residuals` [max_iter, B]. Rows are valid where they are less than `steps`
+      of the instance.
+    """
+    index = self._index(algorithm_index)
+    return self.jitted_iterates(
+        self._device_params, rng_key,
+        self._batch(feedback.features, feedback.outputs, index), index)
+
+  def inspect(self, rng_key: _Array, feedback: clrs.Feedback,
+              look: Callable[[processors.EquilibriumResult, _Array], Any],
+              algorithm_index: Optional[int] = None) -> Any:
+    """Looks at the equilibrium of a batch more closely.
+
+    Args:
+      rng_key, algorithm_index: As in `predict`.
+      feedback: The batch.
+      look: Called with the equilibrium and the gradient of the task loss with
+        respect to it, [B, N, F]. It is compiled, and may return any arrays.
+
+    Returns:
+      What `look` returned.
+    """
+    index = self._index(algorithm_index)
+
+    def run(params, batch):
+      apply = functools.partial(
+          self.net_fn.apply, params, rng_key, [batch.inputs], repred=True,
+          algorithm_index=index, edge_list=batch.edge_list)
+      loss = lambda shift: base_model.task_loss(
+          batch.outputs, apply(shift=shift).output_preds)
+      result = apply().equilibrium
+      return look(result, jax.grad(loss)(jnp.zeros_like(result.nodes)))
+
+    return jax.jit(run)(self._device_params, self._batch(
+        feedback.features, feedback.outputs, index))
+
+  def _steps(self, features: clrs.Features, training: bool):
+    if self._teacher is None or not training:
+      return None, None  # a solve has no use for them
+    return nar.true_steps(features), nar.slots(nar.true_steps(features))
+
+  def _extra(self) -> '_Extra':
+    return _Extra(
+        jacobian_weight=np.float32(self._jacobian_weight),
+        residual_weight=np.float32(self._residual_weight),
+        align_weight=np.float32(self._align_weight),
+        teacher_params=self._teacher and self._teacher.device_params)
+
+  def _loss(self, params, backward_probe, rng_key, batch, extra, index):
+    net_output = self.net_fn.apply(
+        params, rng_key, [batch.inputs], repred=False, algorithm_index=index,
+        with_penalty=self._jacobian_weight > 0, edge_list=batch.edge_list,
+        node_mask=batch.node_mask, backward_probe=backward_probe,
+        return_trajectory=self._teacher is not None)
+    outputs, preds = _without_failed(
+        batch.outputs, net_output.output_preds, net_output.solution.failed)
+    task_loss = base_model.task_loss(outputs, preds, batch.node_mask)
+    penalty = net_output.jacobian_penalty
+    loss = task_loss + extra.jacobian_weight * penalty
+    metrics = dict(task_loss=task_loss, jacobian_penalty=penalty,
+                   **_solver_metrics(net_output.solution))
+    if self._residual_weight > 0:
+      residual_penalty = net_output.equilibrium.residual_penalty()
+      loss += extra.residual_weight * residual_penalty
+      metrics['residual_penalty'] = residual_penalty
+    if self._teacher is not None:
+      distance = self._alignment_loss(net_output.equilibrium, batch, extra,
+                                      index, jax.random.fold_in(rng_key, 1))
+      loss += extra.align_weight * distance
+      metrics['alignment_loss'] = distance
+    return loss, dict(metrics, loss=loss)
+
+  def _alignment_loss(self, equilibrium, batch, extra, index, key) -> _Array:
+    """The mean distance of the states of the solve from the teacher's."""
+    assert self._teacher is not None
+    teacher_key, key = jax.random.split(key)
+    taught = self._teacher.net_fn.apply(
+        extra.teacher_params, teacher_key, [batch.inputs], repred=True,
+        algorithm_index=index, steps=batch.steps, slots=batch.slots,
+        edge_list=batch.edge_list, node_mask=batch.node_mask, with_states=True)
+    return jnp.mean(alignment.solve_alignment_loss(
+        equilibrium, taught.states, batch.steps, key=key,
+        node_mask=batch.node_mask))
+
+  def _compute_grad(self, params, rng_key, batch, extra, algorithm_index):
+    batch_size = batch.inputs[0].data.shape[0]
+    probe = jnp.zeros((batch_size, len(implicit.BackwardReport._fields)))
+    (grads, report), metrics = jax.grad(
+        self._loss, argnums=(0, 1), has_aux=True)(
+            params, probe, rng_key, batch, extra, algorithm_index)
+    report = implicit.BackwardReport(*jnp.moveaxis(report, -1, 0))
+    metrics.update(gradient_norm=base_model.norm(grads),
+                   backward_steps_mean=jnp.mean(report.steps),
+                   backward_steps_max=jnp.max(report.steps),
+                   backward_residual=jnp.mean(report.residual),
+                   backward_converged=jnp.mean(report.converged))
+    return grads, metrics
+
+  def _evaluate(self, params, rng_key, batch, algorithm_index,
+                with_spectral_radius=False, with_confidence=False):
+    net_output = self.net_fn.apply(
+        params, rng_key, [batch.inputs], repred=True,
+        algorithm_index=algorithm_index, edge_list=batch.edge_list,
+        with_spectral_radius=with_spectral_radius)
+    metrics = dict(
+        task_loss=base_model.task_loss(batch.outputs, net_output.output_preds),
+        **_solver_metrics(net_output.solution))
+    if with_spectral_radius:
+      metrics['spectral_radius'] = net_output.spectral_radius
+    solution = net_output.solution
+    instances = dict(steps=solution.steps, residual=solution.residual,
+                     converged=solution.converged)
+    if with_confidence:
+      instances['confidence'] = self._confidence(net_output.output_preds,
+                                                 algorithm_index)
+    return (self._postprocess(net_output.output_preds, algorithm_index),
+            metrics, instances, net_output.equilibrium.nodes)
+
+  def _evaluate_iterates(self, params, rng_key, batch, algorithm_index):
+    net_output = self.net_fn.apply(
+        params, rng_key, [batch.inputs], repred=True,
+        algorithm_index=algorithm_index, edge_list=batch.edge_list,
+        return_trajectory=True, decode_iterates=True)
+    solution = net_output.solution
+    postprocess = lambda preds: self._postprocess(preds, algorithm_index)
+    return jax.vmap(postprocess)(net_output.iterate_preds), dict(
+        steps=solution.steps, residual=solution.residual,
+        converged=solution.converged, residuals=solution.residuals)
+
+
+def _without_failed(outputs, output_preds, failed: _Array):
+  """Truth and predictions with a copy in the place of those that failed.
+
+  The copies carry no gradient. They keep the loss what it is on the others: it
+  is a mean over the batch.
+
+  Args:
+    outputs: The true outputs.
+    output_preds: Raw decoder outputs.
+    failed: [B].
+
+  Returns:
+    The same, of which a loss can be taken.
+  """
+  source = jnp.argmin(failed)
+  copy = lambda tree: per_instance.copy(tree, failed, source)
+  return copy(outputs), per_instance.where(
+      failed, jax.lax.stop_gradient(copy(output_preds)), output_preds)
+
+
+class _Extra(NamedTuple):
+  """Arguments, so that any value of them has one program."""
+  jacobian_weight: Union[_Array, np.float32]
+  residual_weight: Union[_Array, np.float32]
+  align_weight: Union[_Array, np.float32]
+  teacher_params: Any
+
+
+def _solver_metrics(solution: solvers.Solution) -> base_model.Metrics:
+  return dict(
+      solver_steps_mean=jnp.mean(solution.steps.astype(jnp.float32)),
+      solver_steps_max=jnp.max(solution.steps),
+      evaluations=solution.evaluations,
+      residual=jnp.mean(solution.residual),
+      converged=jnp.mean(solution.converged.astype(jnp.float32)),
+      failed=jnp.mean(solution.failed.astype(jnp.float32)))

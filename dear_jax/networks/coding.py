@@ -1,0 +1,387 @@
+# Copyright 2026 The dear_jax authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Encoders and decoders: CLRS' own, on all pairs of nodes or on edges only."""
+
+import functools
+from typing import (
+  Any,
+  Callable,
+  Dict,
+  List,
+  Mapping,
+  NamedTuple,
+  Optional,
+  Sequence,
+  Tuple,
+  Union,
+)
+
+import clrs
+from dear_jax.fixed_points import per_instance
+from dear_jax.networks import clrs_private
+from dear_jax.networks import edge_lists
+from dear_jax.networks import hosts
+from dear_jax.networks import layers
+from dear_jax.networks import processors
+import haiku as hk
+import jax
+import jax.numpy as jnp
+
+_Array = jax.Array
+
+# A finite stand-in for minus infinity: its softmax is exactly zero, and its
+# product with a zero of a one-hot target is no NaN.
+_NO_EDGE = -1e9
+
+has_graph = hosts.has_graph
+
+
+class Encoded(NamedTuple):
+  """The encoded inputs of a batch."""
+  node_fts: _Array  # [B, N, F]
+  edge_fts: Union[_Array, layers.LowRank]  # [B, N, N, F], or [E, F]
+  graph_fts: _Array  # [B, F]
+  adj_mat: _Array  # [B, N, N]
+
+
+class CodingNet(clrs_private.Net):
+  """A CLRS `Net` that encodes inputs and decodes outputs, and nothing else.
+
+  Neither hints nor their number reach it. A subclass has a `request_type`, a
+  tuple of what can be asked of it, and `_process`, which answers.
+  """
+
+  solves_once = True  # there is nothing for `hosts` to watch over
+  request_type: Callable[..., Any]
+
+  def __init__(self,
+               spec: List[clrs.Spec],
+               hidden_dim: int,
+               processor_factory: processors.ProcessorFactory,
+               *,
+               encoder_init: str,
+               dropout_prob: float,
+               nb_dims: List[Dict[str, int]],
+               restrict_pointers: Optional[bool],
+               name: str = 'net'):
+    """Constructs the net.
+
+    Args:
+      spec: One spec an algorithm.
+      hidden_dim: Width of all features.
+      processor_factory: From `dear_jax.get_processor_factory`.
+      encoder_init: As in CLRS.
+      dropout_prob: Dropout on the states before they are decoded.
+      nb_dims: Sizes of the categorical features, by algorithm and name.
+      restrict_pointers: Whether pointers are chosen among edges and self-loops
+        only; None decides by `pointers_lie_on_edges`.
+      name: Name of the module.
+    """
+    super().__init__(
+        spec=spec, hidden_dim=hidden_dim, encode_hints=False,
+        decode_hints=False, processor_factory=processor_factory,
+        use_lstm=False, encoder_init=encoder_init, dropout_prob=dropout_prob,
+        hint_teacher_forcing=0.0, nb_dims=nb_dims, name=name)
+    self._restrict_pointers = restrict_pointers
+
+  @property
+  def equilibrium(self) -> processors.Equilibrium:
+    """The processor, as what `build` has made sure it is."""
+    assert isinstance(self.processor, processors.Equilibrium)
+    return self.processor
+
+  def __call__(self, inputs_list: Sequence[Sequence[clrs.DataPoint]], *,
+               algorithm_index: int, **request) -> Any:
+    """Processes one batch.
+
+    Args:
+      inputs_list: The input probes of one algorithm, or of all to initialise.
+      algorithm_index: Which algorithm the inputs are of; -1 for all.
+      **request: What is asked for: the fields of the net's `request_type`.
+
+    Returns:
+      What the net says of the (last) algorithm.
+    """
+    indices = (list(range(len(inputs_list))) if algorithm_index == -1
+               else [algorithm_index])
+    assert len(indices) == len(inputs_list)
+    self.build()
+    for index, inputs in zip(indices, inputs_list):
+      output = self._process(inputs, index, self.request_type(**request))
+    return output
+
+  def _process(self, inputs: Sequence[clrs.DataPoint], index: int, asked: Any
+               ) -> Any:
+    """Answers for one algorithm."""
+    raise NotImplementedError
+
+  @hk.name_like('__call__')  # so that parameters have the names of CLRS
+  def build(self) -> None:
+    """Makes the encoders, the decoders and the processor."""
+    self.encoders, self.decoders = self._construct_encoders_decoders()
+    self.processor = self.processor_factory(self.hidden_dim)
+    if not isinstance(self.processor, processors.Equilibrium):
+      raise ValueError(
+          'An equilibrium model needs a processor of a kind in '
+          f'{", ".join(processors.known_kinds())}, made by '
+          'dear_jax.get_processor_factory; got '
+          f'{type(self.processor).__name__}.')
+
+  def encode(self, inputs: Sequence[clrs.DataPoint], index: int,
+             edge_list: Optional[edge_lists.EdgeList]) -> Encoded:
+    """Sums the encodings of all inputs into node, edge and graph features."""
+    encs = self.encoders[index]
+    batch_size, nb_nodes = _dimensions(inputs)
+    node_fts = jnp.zeros((batch_size, nb_nodes, self.hidden_dim))
+    edge_fts: Any = jnp.zeros(
+        (batch_size, nb_nodes, nb_nodes, self.hidden_dim))
+    graph_fts = jnp.zeros((batch_size, self.hidden_dim))
+    adj_mat = jnp.tile(jnp.eye(nb_nodes), (batch_size, 1, 1))
+    for probe in inputs:
+      probe = clrs_private.preprocess(probe, nb_nodes)
+      encoder = encs[probe.name]
+      adj_mat = clrs_private.accum_adj_mat(probe, adj_mat)
+      node_fts = clrs_private.accum_node_fts(encoder, probe, node_fts)
+      graph_fts = clrs_private.accum_graph_fts(encoder, probe, graph_fts)
+      if edge_list is None:
+        edge_fts = clrs_private.accum_edge_fts(encoder, probe, edge_fts)
+    if edge_list is not None:
+      edge_fts = _encode_edges(inputs, encs, edge_list.pairs)
+    if not has_graph(self.spec[index]):
+      adj_mat = jnp.ones_like(adj_mat)
+    return Encoded(node_fts, edge_fts, graph_fts, adj_mat)
+
+  def decode(self, inputs: Sequence[clrs.DataPoint], index: int,
+             encoded: Encoded, hidden: _Array, edges: Optional[_Array], *,
+             edge_list: Optional[edge_lists.EdgeList],
+             node_mask: Optional[_Array], repred: bool) -> Dict[str, _Array]:
+    """Decodes the outputs.
+
+    Args:
+      inputs: The input probes.
+      index: Which algorithm they are of.
+      encoded: What `encode` made of them.
+      hidden: [B, N, F], the states of the nodes.
+      edges: [B, N, N, F], embeddings of the edges, if the processor has some.
+      edge_list: As in `encode`.
+      node_mask: [B, N], 0 at nodes that are padding.
+      repred: False in training, True in evaluation.
+
+    Returns:
+      The raw outputs of the decoders, by name.
+    """
+    spec = self.spec[index]
+    restrict = restricts_pointers(spec, self._restrict_pointers)
+    edge_fts: Any = encoded.edge_fts
+    if not repred and self._dropout_prob:
+      hidden = hk.dropout(hk.next_rng_key(), self._dropout_prob, hidden)
+    states = jnp.concatenate([encoded.node_fts, hidden], axis=-1)
+
+    all_pairs = dict(self.decoders[index])
+    output_preds = {}
+    if edge_list is not None:
+      if restrict:
+        output_preds = {
+            name: _decode_on_edges(all_pairs.pop(name), states, edge_fts,
+                                   edge_list)
+            for name in self.decoders[index]
+            if spec[name][1:] == (clrs.Location.NODE, clrs.Type.POINTER)}
+      # What else there is may need any pair of nodes.
+      edge_fts = self.encode(inputs, index, None).edge_fts
+    for name in list(all_pairs):
+      if (spec[name][1:] == (clrs.Location.EDGE, clrs.Type.POINTER)
+          and edges is None):
+        output_preds[name] = _decode_edge_pointers(
+            all_pairs.pop(name), states, edge_fts if edge_list is None
+            else _encode_edges(inputs, self.encoders[index], None))
+    edge_embeddings = [edge_fts]
+    if edges is not None:
+      edge_embeddings.append(edges)
+    output_preds.update(clrs_private.decode_fts(
+        decoders=all_pairs,
+        spec=spec,
+        h_t=states,
+        adj_mat=encoded.adj_mat,
+        edge_fts=jnp.concatenate(edge_embeddings, axis=-1),
+        graph_fts=encoded.graph_fts,
+        inf_bias=self.processor.inf_bias,
+        inf_bias_edge=self.processor.inf_bias_edge,
+        repred=repred)[1])
+    return _adjust_logits(spec, output_preds, encoded.adj_mat, restrict,
+                          node_mask)
+
+
+def _encode_edges(inputs: Sequence[clrs.DataPoint],
+                  encs: Mapping[str, Sequence[hk.Linear]],
+                  pairs: Optional[_Array]) -> layers.LowRank:
+  """CLRS' encoding of the inputs on edges, [E, F]; without a list, on all."""
+  columns, weights, biases = [], [], []
+  for probe in inputs:
+    if probe.location == clrs.Location.EDGE:
+      assert probe.type_ in (clrs.Type.MASK, clrs.Type.SCALAR)
+      encoder, = encs[probe.name]
+      column = jnp.ravel(probe.data)
+      columns.append(column if pairs is None else column[pairs])
+      biases.append(encoder(jnp.zeros((1,))))
+      weights.append(encoder(jnp.ones((1,))) - biases[-1])
+  columns.append(jnp.ones_like(columns[0]))
+  return layers.LowRank(jnp.stack(columns, axis=-1),
+                        jnp.stack(weights + [sum(biases)]))
+
+
+def _decode_on_edges(decoder: Sequence[hk.Linear], states: _Array,
+                     edge_fts: layers.LowRank, edge_list: edge_lists.EdgeList
+                     ) -> _Array:
+  """CLRS' decoder of node pointers, for those that lie on edges.
+
+  Args:
+    decoder: CLRS' four layers.
+    states: [B, N, F].
+    edge_fts: [E, F].
+    edge_list: The edges.
+
+  Returns:
+    [B, N, N], the logits of every node for each of its neighbours.
+  """
+  batch_size, nb_nodes, _ = states.shape
+  flat = jnp.reshape(states, (batch_size * nb_nodes, -1))
+  of_receiver, of_sender, of_edge, out = decoder
+  pick = lambda x, indices: x.at[indices].get(mode='clip')
+  hidden = jnp.maximum(
+      pick(of_receiver(flat), edge_list.receivers),
+      pick(of_sender(flat), edge_list.senders) + edge_fts.apply(of_edge))
+  logits = jnp.squeeze(out(hidden), -1)
+  # Padding has a receiver beyond all nodes, so it falls out of the matrix.
+  places = edge_list.receivers * nb_nodes + edge_list.senders % nb_nodes
+  matrix = jnp.full(batch_size * nb_nodes * nb_nodes, _NO_EDGE, logits.dtype)
+  matrix = matrix.at[places].set(logits, mode='drop')
+  return jnp.reshape(matrix, (batch_size, nb_nodes, nb_nodes))
+
+
+def _decode_edge_pointers(decoder: Sequence[hk.Linear], states: _Array,
+                          edge_fts: Union[_Array, layers.LowRank]) -> _Array:
+  """CLRS' decoder of pointers from edges to nodes, in less memory.
+
+  Args:
+    decoder: CLRS' five layers.
+    states: [B, N, F].
+    edge_fts: [B, N, N, F], or [B * N * N, F] as `layers.LowRank`.
+
+  Returns:
+    [B, N, N, N], the logits of every edge for each node.
+  """
+  of_sender, of_receiver, of_edge, of_node, out = decoder
+  pairs = of_sender(states)[:, :, None] + of_receiver(states)[:, None]
+  if isinstance(edge_fts, layers.LowRank):
+    pairs += jnp.reshape(edge_fts.apply(of_edge), pairs.shape)
+  else:
+    pairs += of_edge(edge_fts)
+  nodes = of_node(states)
+  bias = out(jnp.zeros_like(nodes[0, :1]))[0]
+  weights = out(jnp.eye(nodes.shape[-1], dtype=nodes.dtype)) - bias
+  return layers.max_product(pairs, nodes, weights[:, 0]) + bias
+
+
+def without_nonsense(inputs: Sequence[clrs.DataPoint]
+                     ) -> Tuple[List[clrs.DataPoint], _Array]:
+  """Zeros in place of instances with NaN or infinity among their inputs.
+
+  Even without a cotangent they would make the gradient of an encoder NaN.
+
+  Args:
+    inputs: The inputs of a batch.
+
+  Returns:
+    The inputs, and [B], which instances are sound.
+  """
+  is_sound = functools.reduce(jnp.logical_and, [
+      jnp.all(jnp.isfinite(x.data), axis=tuple(range(1, x.data.ndim)))
+      for x in inputs])
+  return [clrs.DataPoint(
+      x.name, x.location, x.type_,
+      per_instance.zero(x.data, ~is_sound))
+          for x in inputs], is_sound
+
+
+def takes_edge_lists(spec: clrs.Spec) -> bool:
+  """Whether the inputs of a task can be encoded on a list of edges."""
+  return has_graph(spec) and not any(
+      stage == clrs.Stage.INPUT and (
+          type_ in (clrs.Type.POINTER, clrs.Type.PERMUTATION_POINTER)
+          or location == clrs.Location.EDGE
+          and type_ not in (clrs.Type.MASK, clrs.Type.SCALAR))
+      for stage, location, type_ in spec.values())
+
+
+def can_be_padded(spec: clrs.Spec) -> bool:
+  """Whether a task can be trained on graphs with nodes that are none."""
+  return takes_edge_lists(spec) and all(
+      type_ == clrs.Type.POINTER and location != clrs.Location.GRAPH
+      for stage, location, type_ in spec.values()
+      if stage == clrs.Stage.OUTPUT)
+
+
+def pointers_lie_on_edges(spec: clrs.Spec) -> bool:
+  """Whether every pointer of the task's solution is an edge or a self-loop.
+
+  That is so for the predecessor trees `pi` of bfs, dfs, bellman_ford,
+  dijkstra, dag_shortest_paths, mst_prim and of the local variant of strongly
+  connected components. It is not for the order of a topological sort or for
+  the representatives of strongly connected components.
+
+  Args:
+    spec: The spec of the task.
+
+  Returns:
+    Whether node pointers may be restricted, as the paper does.
+  """
+  return has_graph(spec) and spec.get('pi') == (
+      clrs.Stage.OUTPUT, clrs.Location.NODE, clrs.Type.POINTER)
+
+
+def restricts_pointers(spec: clrs.Spec, rule: Optional[bool]) -> bool:
+  """Whether node pointers of a task are chosen among edges and self-loops.
+
+  Args:
+    spec: The spec of the task.
+    rule: Whether they are to be; None decides by `pointers_lie_on_edges`.
+
+  Returns:
+    Whether they are.
+  """
+  return pointers_lie_on_edges(spec) if rule is None else rule
+
+
+def permutation_logits(log_matrix: _Array) -> _Array:
+  """Keeps permutation logits from being very negative at the start.
+
+  The leaky ReLU with its kink at (-6, -6) of the paper's appendix on the
+  differences to Ibarz et al. (2022), applied after the Sinkhorn operator.
+  """
+  return jax.nn.leaky_relu(log_matrix + 6.0) - 6.0
+
+
+def _adjust_logits(spec: clrs.Spec, preds: Dict[str, _Array], adj_mat: _Array,
+                   restrict_pointers: bool, node_mask: Optional[_Array]
+                   ) -> Dict[str, _Array]:
+  """What the paper does to logits beyond CLRS's decoders."""
+  adjusted = dict(preds)
+  for name, logits in preds.items():
+    _, location, type_ = spec[name]
+    if type_ == clrs.Type.PERMUTATION_POINTER:
+      adjusted[name] = permutation_logits(logits)
+    elif (restrict_pointers and location == clrs.Location.NODE
+          and type_ == clrs.Type.POINTER):
+      adjusted[name] = jnp.where(adj_mat > 0.5, logits, _NO_EDGE)
+    if node_mask is not None:
+      assert type_ == clrs.Type.POINTER
+      is_node = jnp.expand_dims(node_mask > 0.5, range(1, logits.ndim - 1))
+      adjusted[name] = jnp.where(is_node, adjusted[name], _NO_EDGE)
+  return adjusted
+
+
+def _dimensions(inputs: Any):
+  for probe in inputs:
+    if probe.location in (clrs.Location.NODE, clrs.Location.EDGE):
+      return probe.data.shape[:2]
+  raise ValueError('There is no input on nodes or edges to tell the size from.')

@@ -1,0 +1,438 @@
+# Copyright 2026 The dear_jax authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Trained models that answer questions about one's own graphs and arrays."""
+
+import dataclasses
+import importlib.resources
+import json
+import os
+import pathlib
+from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
+
+import clrs
+from dear_jax.data import logs
+from dear_jax.data import samplers
+from dear_jax.data import scoring
+from dear_jax.networks import clrs_private
+from dear_jax.reasoning import questions
+from dear_jax.reasoning import tracing
+from dear_jax.reports import pictures
+from dear_jax.training import builders
+from dear_jax.training import checkpoints
+from dear_jax.training import configs
+from dear_jax.training import run_folder
+import jax
+import numpy as np
+
+_Array = np.ndarray
+_Outputs = Dict[str, _Array]
+
+_SUFFIX = '.npz'
+_FORMAT = 1
+
+# Up to this many pairs of nodes in a batch, messages are computed on all of
+# them. Lists of edges would be a little faster, but someone who asks about
+# graphs one by one would wait for a new program for every length of list.
+_DENSE_UP_TO_PAIRS = 2**14
+
+# How many differences a check spells out.
+_MOST_DIFFERENCES = 10
+
+
+@dataclasses.dataclass(frozen=True)
+class Details:
+  """How answers were found. Of a single question, without the batch axis."""
+  confidence: _Array  # [B], the mean probability of what was chosen
+  steps: _Array  # [B], evaluations of the processor
+  residual: Optional[_Array]  # [B]; None for a model that solves nothing
+  converged: Optional[_Array]  # [B]; likewise
+
+
+@dataclasses.dataclass(frozen=True)
+class Check:
+  """Answers beside those of the classical algorithm.
+
+  `print` shows where they differ, in words.
+
+  Attributes:
+    outputs: What the reasoner said.
+    truth: What the algorithm found.
+    wrong: For every output, where the two differ.
+    score: The score of CLRS, from 0 to 1.
+  """
+  outputs: _Outputs
+  truth: _Outputs
+  wrong: _Outputs
+  score: float
+
+  @property
+  def agrees(self) -> bool:
+    """Whether there is no difference at all."""
+    return not any(wrong.any() for wrong in self.wrong.values())
+
+  def __str__(self) -> str:
+    lines = [f'score {self.score:.3f}: ' + (
+        'the same as the algorithm.' if self.agrees else
+        'different from the algorithm.')]
+    for name, wrong in self.wrong.items():
+      places = np.argwhere(wrong)
+      if not len(places):
+        continue
+      lines.append(f'{name}: {len(places)} of {wrong.size} entries differ')
+      lines.extend(self._difference(name, tuple(place))
+                   for place in places[:_MOST_DIFFERENCES])
+      if len(places) > _MOST_DIFFERENCES:
+        lines.append(f'  ... and {len(places) - _MOST_DIFFERENCES} more')
+    return '\n'.join(lines)
+
+  def _difference(self, name: str, place: Tuple[int, ...]) -> str:
+    where = ', '.join(str(int(i)) for i in place)
+    said, found = self.outputs[name][place], self.truth[name][place]
+    return f'  {name}[{where}] is {found:g}, but the answer was {said:g}'
+
+
+class Reasoner:
+  """A trained model that takes and gives numpy arrays; see `load`.
+
+  Attributes:
+    task: The name of the algorithm.
+    arguments: The names of what a question consists of.
+    config: The settings that the model was trained with.
+    made_by: The commands that made it, if it came with them.
+  """
+
+  def __init__(self, config: configs.TrainConfig, params: Any, *,
+               algorithm: Optional[str] = None,
+               eval_iterations: Optional[int] = None,
+               made_by: Optional[str] = None):
+    """Constructs a reasoner; `load` is easier.
+
+    Args:
+      config: The settings of the model.
+      params: Its parameters.
+      algorithm: Which of its algorithms to answer for, if it has several.
+      eval_iterations: As in `builders.build_model`, if it is not the default.
+      made_by: The commands that made it.
+    """
+    self.task = _choose_algorithm(config.algorithms, algorithm)
+    self.arguments = questions.argument_names(self.task)
+    self.config = config
+    self.made_by = made_by
+    self._index = config.algorithms.index(self.task)
+    self._params = params
+    self._options: Dict[str, Any] = {} if eval_iterations is None else dict(
+        eval_iterations=eval_iterations)
+    self._samplers = [
+        samplers.make_sampler(
+            name, size=samplers.min_size(name), batch_size=1, seed=0,
+            split='test', with_lengths=config.model == 'nar')
+        for name in config.algorithms]
+    self._models: Dict[str, Any] = {}
+
+  def __repr__(self) -> str:
+    return (f'Reasoner({self.task}({", ".join(self.arguments)}), '
+            f'processor={self.config.processor}, '
+            f'hidden_size={self.config.hidden_size})')
+
+  def __call__(self, *args: Any, details: bool = False, **kwargs: Any
+               ) -> Union[_Outputs, Tuple[_Outputs, Details]]:
+    """Answers a question, or a batch of questions of one size.
+
+    Tasks on graphs take `adj` and, where the algorithm has one, `source`. The
+    matrix `adj` [N, N] has ones at edges, or their weights. It may also be a
+    networkx graph, whose nodes are then numbered in its own order; `source` is
+    a node of it. Tasks on arrays take `keys` [N] and, for searches, `target`.
+    All of them may have a batch axis in front.
+
+    Weights and keys that are not in the range of those in training, from 0 to
+    1, are brought into it in a way that does not change the answer. The first
+    question of a size waits for the compiler.
+
+    Args:
+      *args: The question, in the order of `arguments`.
+      details: Whether to tell how the answer was found.
+      **kwargs: The question, by name.
+
+    Returns:
+      The outputs, under their names in CLRS: pointers are the indices of nodes,
+      masks have ones. With `details`, a pair of these and `Details`.
+
+    Raises:
+      ValueError: if the question is not one that the task answers.
+    """
+    question = self._read(args, kwargs)
+    feedback = self._pose(question, with_outputs=False)
+    preds, found = self._model(question).evaluate_instances(
+        jax.random.PRNGKey(0), feedback, self._index, with_confidence=True)
+    outputs = _plain(preds)
+    found = {name: np.asarray(value) for name, value in found.items()}
+    if question.is_single:
+      outputs = {name: x[0] for name, x in outputs.items()}
+      found = {name: x[0] for name, x in found.items()}
+    if not details:
+      return outputs
+    return outputs, Details(
+        confidence=found['confidence'], steps=found['steps'],
+        residual=found.get('residual'), converged=found.get('converged'))
+
+  def check(self, *args: Any, **kwargs: Any) -> Check:
+    """Answers a question, and compares with the classical algorithm.
+
+    Args:
+      *args: As in a call.
+      **kwargs: As in a call.
+
+    Returns:
+      Both answers and where they differ. A difference need not be a mistake:
+      where a problem has several solutions, CLRS settles for one of them.
+
+    Raises:
+      ValueError: as in a call.
+    """
+    question = self._read(args, kwargs)
+    feedback = self._pose(question, with_outputs=True)
+    preds, _ = self._model(question).evaluate_instances(
+        jax.random.PRNGKey(0), feedback._replace(outputs=[]), self._index,
+        with_confidence=True)
+    outputs = _plain(preds)
+    truth = _plain({x.name: x for x in feedback.outputs})
+    score = scoring.SampleScores(feedback.outputs, preds).scores()['score']
+    wrong = {name: (outputs[name] != expected)
+                   & (expected != clrs.OutputClass.MASKED)
+             for name, expected in truth.items()}
+    if question.is_single:
+      outputs, truth, wrong = (
+          {name: x[0] for name, x in values.items()}
+          for values in (outputs, truth, wrong))
+    return Check({name: outputs[name] for name in truth}, truth, wrong, score)
+
+  def draw(self, *args: Any,
+           path: Optional[Union[str, os.PathLike]] = None, **kwargs: Any):
+    """Draws how a single question is solved, iteration by iteration.
+
+    Args:
+      *args: As in a call.
+      path: A file to write: an animation if its name ends in '.gif', and
+        otherwise a picture of the kind that its ending says.
+      **kwargs: As in a call.
+
+    Returns:
+      The picture, a `matplotlib.figure.Figure`.
+
+    Raises:
+      ValueError: as in a call; for a batch; or for a task or a model of which
+        there is no picture.
+    """
+    question = self._read(args, kwargs)
+    if not question.is_single:
+      raise ValueError('draw takes one question at a time, not a batch.')
+    feedback = self._pose(question, with_outputs=True)
+    trace = tracing.trace(self._model(question), feedback, self._index)
+    picture = (trace, feedback, self.task)
+    figure = pictures.strip(*picture, tol=self.config.tol)
+    if path is not None and os.fspath(path).lower().endswith('.gif'):
+      pictures.animate(*picture, os.fspath(path), tol=self.config.tol)
+    elif path is not None:
+      figure.savefig(path)
+    return figure
+
+  def save(self, path: Union[str, os.PathLike], made_by: Optional[str] = None
+           ) -> None:
+    """Writes the reasoner to one file, which `load` reads.
+
+    Args:
+      path: The file; its name ends in '.npz'.
+      made_by: The commands that made it, to be kept with it.
+
+    Raises:
+      ValueError: if the name of the file ends in something else.
+      OSError: if it cannot be written. What was there before is then as it
+        was.
+    """
+    path = pathlib.Path(path)
+    if path.suffix != _SUFFIX:
+      raise ValueError(f'The name of the file must end in {_SUFFIX}, got '
+                       f'{path.name!r}.')
+    entries = [(module, name) for module, values in self._params.items()
+               for name in values]
+    about = {'format': _FORMAT, 'config': dataclasses.asdict(self.config),
+             'made_by': made_by or self.made_by, 'parameters': entries}
+    arrays: Dict[str, Any] = {
+        f'parameter_{i}': np.asarray(self._params[module][name])
+              for i, (module, name) in enumerate(entries)}
+    temporary = path.with_name(path.name + '.tmp')
+    try:
+      with temporary.open('wb') as file:
+        np.savez_compressed(file, about=json.dumps(about), **arrays)
+      os.replace(temporary, path)
+    finally:
+      temporary.unlink(missing_ok=True)
+
+  def _read(self, args, kwargs) -> questions.Question:
+    return questions.read(self.task, args, kwargs,
+                          min_size=samplers.min_size(self.task))
+
+  def _pose(self, question: questions.Question, with_outputs: bool
+            ) -> clrs.Feedback:
+    return self._samplers[self._index].pose(with_outputs, **question.problems)
+
+  def _model(self, question: questions.Question):
+    """The model, in a layout that is fit for the question."""
+    batch_size, nb_nodes = next(iter(question.problems.values())).shape[:2]
+    layout = self.config.layout
+    if layout == 'auto' and batch_size * nb_nodes**2 <= _DENSE_UP_TO_PAIRS:
+      layout = 'dense'
+    if layout not in self._models:
+      model = self._build(layout)
+      model.params = self._params
+      self._models[layout] = model
+    return self._models[layout]
+
+  def _build(self, layout: str):
+    config = dataclasses.replace(
+        self.config, layout=layout, align_to=None, init_from=None)
+    return builders.build_model(
+        config, [sampler.spec for sampler in self._samplers],
+        [sampler.batch(0) for sampler in self._samplers], **self._options)
+
+  def _check_params(self, source: Union[str, os.PathLike]) -> None:
+    """Raises a ValueError unless the parameters are those of the settings.
+
+    Args:
+      source: Where they are from, for the message.
+    """
+    # In the layout of most questions, which then need not build it again.
+    layout = 'dense' if self.config.layout == 'auto' else self.config.layout
+    model = self._build(layout)
+    builders.set_params(model, self._params, [
+        sampler.batch(0) for sampler in self._samplers], source)
+    self._models[layout] = model
+
+
+def load(source: Union[str, os.PathLike], *, algorithm: Optional[str] = None,
+         solver: Optional[str] = None, tol: Optional[float] = None,
+         max_iter: Optional[int] = None) -> Reasoner:
+  """Loads a trained model, to be asked about one's own graphs and arrays.
+
+  >>> reasoner = load('bfs')
+  >>> path = [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
+  >>> reasoner(adj=path, source=0)
+  {'pi': array([0, 0, 1])}
+  >>> print(reasoner.check(adj=path, source=2))
+  score 1.000: the same as the algorithm.
+
+  Args:
+    source: The name of a reasoner that comes with the library ('bfs'), the
+      folder of a run, or a file written by `Reasoner.save`.
+    algorithm: Which algorithm to answer for, if it was trained on several.
+    solver: In place of the solver that it was trained with: 'anderson',
+      'picard' or 'broyden'.
+    tol: In place of its tolerance.
+    max_iter: The most iterations of a solve; otherwise as many as `train` has
+      in its test.
+
+  Returns:
+    The reasoner.
+
+  Raises:
+    ValueError: if there is nothing of that name, if it is damaged, or if it is
+      not a trained model that can be asked.
+  """
+  config, params, made_by = _read_source(source)
+  given: Dict[str, Any] = {
+      name: value for name, value in
+           (('solver', solver), ('tol', tol), ('max_iter', max_iter))
+           if value is not None}
+  if given and config.model == 'nar':
+    raise ValueError(f'{next(iter(given))} is of no use here: {source} was '
+                     'trained with model=nar, which solves nothing.')
+  reasoner = Reasoner(
+      dataclasses.replace(config, **given), params, algorithm=algorithm,
+      eval_iterations=None if max_iter is None else 1, made_by=made_by)
+  reasoner._check_params(source)
+  return reasoner
+
+
+def shipped() -> List[str]:
+  """The names of the reasoners that come with the library."""
+  return sorted(entry.name.removesuffix(_SUFFIX) for entry in _data().iterdir()
+                if entry.name.endswith(_SUFFIX))
+
+
+def _data():
+  return importlib.resources.files('dear_jax.pretrained')
+
+
+def _read_source(source: Union[str, os.PathLike]
+                 ) -> Tuple[configs.TrainConfig, Any, Optional[str]]:
+  """The settings and parameters of what `load` is asked for."""
+  if not isinstance(source, (str, os.PathLike)):
+    raise ValueError('load takes a name, a run folder or a file, got '
+                     f'{type(source).__name__}.')
+  path = pathlib.Path(source)
+  if path.is_dir():
+    with logs.quiet_absl():
+      return configs.load_config(path), checkpoints.load_kept(path), None
+  if path.is_file():
+    return _read_file(path)
+  if str(source) in shipped():
+    with importlib.resources.as_file(
+        _data() / f'{source}{_SUFFIX}') as shipped_file:
+      return _read_file(shipped_file)
+  raise ValueError(
+      f'There is no run folder or file {str(source)!r}, and no reasoner of '
+      f'that name comes with dear_jax (those are: {", ".join(shipped())}).')
+
+
+def _read_file(path: pathlib.Path):
+  """Reads what `Reasoner.save` wrote."""
+  try:
+    # Given a path, numpy would leave a damaged file open.
+    with path.open('rb') as file, np.load(file, allow_pickle=False) as stored:
+      about = json.loads(str(stored['about']))
+      if about['format'] != _FORMAT:
+        raise ValueError(f'it has format {about["format"]}, not {_FORMAT}')
+      params: Dict[str, Dict[str, _Array]] = {}
+      for i, (module, name) in enumerate(about['parameters']):
+        params.setdefault(module, {})[name] = stored[f'parameter_{i}']
+    try:
+      config = configs.from_settings(about['config'])
+    except ValueError as e:  # such as a step of one's own, not yet registered
+      unknown = str(e)
+    else:
+      return config, params, about.get('made_by')
+  # Of a damaged file, zipfile, zlib and numpy raise whatever they come upon.
+  except Exception as e:
+    raise ValueError(
+        f'{path} was not written by Reasoner.save of this version of dear_jax, '
+        f'or is damaged ({run_folder.reason(e)}).') from e
+  raise ValueError(f'{path} cannot be used here ({unknown}).')
+
+
+def _choose_algorithm(known: Tuple[str, ...], wanted: Optional[str]) -> str:
+  if wanted is None and len(known) == 1:
+    return known[0]
+  if wanted is None:
+    raise ValueError('This model was trained on several algorithms: choose one '
+                     f'with algorithm=, of {", ".join(known)}.')
+  samplers.check_choice('algorithm', wanted, known)
+  return wanted
+
+
+def _plain(points: Mapping[str, clrs.DataPoint]) -> _Outputs:
+  """Arrays [B, ...]; a permutation with its first node becomes pointers."""
+  points = {
+      name: clrs.DataPoint(name, x.location, x.type_, np.asarray(x.data))
+      for name, x in points.items()}
+  masks = {f'{name}_mask' for name, x in points.items()
+           if x.type_ == clrs.Type.PERMUTATION_POINTER}
+  result = {}
+  for name, point in points.items():
+    if name in masks:
+      continue  # a part of the permutation
+    if point.type_ == clrs.Type.PERMUTATION_POINTER:
+      point = clrs_private.fuse_perm_and_mask(point, points[f'{name}_mask'])
+    is_pointer = point.type_ == clrs.Type.POINTER
+    result[name] = np.asarray(
+        point.data, np.int64 if is_pointer else np.float64)
+  return result

@@ -1,0 +1,44 @@
+# Copyright 2026 The dear_jax authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Settings that earlier versions have stored, as this one writes them."""
+
+from typing import Any, Dict, Mapping
+
+# What was done before there was a setting.
+_BEFORE = {'average': False, 'select': 'best', 'jacobian_fraction': 1.0,
+           'residual_weight': 0.0}
+
+_OF_DAMPED = ('backward_decay', 'backward_bound', 'backward_max_iter')
+
+
+def upgrade(settings: Mapping[str, Any]) -> Dict[str, Any]:
+  """The same settings with the names and values of today.
+
+  Until 0.2 the gradient 'implicit' had the decay, the bound and the limit that
+  are those of 'damped' now. Before that there were no such settings, and it was
+  exact. Today 'implicit' is stored with None for all three.
+
+  Args:
+    settings: The settings of a run, by any version so far.
+
+  Returns:
+    Settings that mean the same.
+  """
+  result = {**settings}
+  numbers = {name: result[name] for name in _OF_DAMPED
+             if result.get(name) is not None}
+  if result.get('gradient') == 'implicit':
+    exact = dict(backward_decay=1, backward_bound=0,
+                 backward_max_iter=result.get('max_iter'))
+    if any(value != exact[name] for name, value in numbers.items()):
+      result.update(exact, gradient='damped', **numbers)
+    elif numbers:
+      result.update(dict.fromkeys(numbers))
+  elif result.get('gradient') in ('one_step', 'unrolled') and numbers:
+    result.update(dict.fromkeys(numbers))  # they had no effect
+  return result
+
+
+def complete(settings: Mapping[str, Any]) -> Dict[str, Any]:
+  """As `upgrade`, with settings that the run did not have yet."""
+  return {**_BEFORE, **upgrade(settings)}

@@ -1,0 +1,150 @@
+# Copyright 2026 The dear_jax authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of questions: what is read is what training has seen."""
+
+from dear_jax.data import samplers
+from dear_jax.reasoning import questions
+import numpy as np
+import pytest
+
+
+def _question_of(task, feedback):
+  """What a user would ask to get this batch."""
+  inputs = {x.name: x.data for x in feedback.features.inputs}
+  if 'A' in inputs:
+    kwargs = {'adj': inputs['A']}
+    if 's' in inputs:
+      kwargs['source'] = inputs['s'].argmax(axis=1)
+  else:
+    kwargs = {'keys': inputs['key']}
+    if 'target' in inputs:
+      kwargs['target'] = inputs['target']
+  return questions.read(task, (), kwargs, min_size=2)
+
+
+@pytest.mark.parametrize('task', questions.TASKS)
+def test_own_problems_become_what_training_has_seen(task):
+  sampler = samplers.make_sampler(task, size=7, batch_size=3, seed=5,
+                                  split='test', with_lengths=True)
+  expected = sampler.batch(0)
+  question = _question_of(task, expected)
+  assert not question.is_single
+  found = sampler.pose(**question.problems)
+  for name in ('inputs', 'hints'):
+    _assert_equal(getattr(found.features, name),
+                  getattr(expected.features, name))
+  np.testing.assert_array_equal(found.features.lengths,
+                                expected.features.lengths)
+  _assert_equal(found.outputs, expected.outputs)
+  without = sampler.pose(with_outputs=False, **question.problems)
+  assert not without.outputs
+  _assert_equal(without.features.inputs, expected.features.inputs)
+
+
+def _assert_equal(found, expected):
+  assert [x.name for x in found] == [x.name for x in expected]
+  for one, other in zip(found, expected):
+    assert one.type_ == other.type_
+    np.testing.assert_array_equal(one.data, other.data)
+
+
+def test_all_tasks_with_a_graph_or_keys_are_known():
+  known = set(questions.TASKS)
+  for task in samplers.task_names():
+    spec = samplers.tasks.spec_of(task)
+    names = {name for name, (stage, _, _) in spec.items() if stage == 'input'}
+    fits = names <= {'pos', 'A', 'adj', 's', 'key', 'target'}
+    assert (task in known) == fits, task
+
+
+def test_single_and_batch():
+  adj = np.array([[0, 1], [1, 0]])
+  single = questions.read('bfs', (adj, 1), {}, min_size=2)
+  assert single.is_single
+  batch = questions.read('bfs', (np.stack([adj, adj]), [1, 0]), {}, min_size=2)
+  assert not batch.is_single
+  np.testing.assert_array_equal(batch.problems['s'], [1, 0])
+  np.testing.assert_array_equal(batch.problems['A'][:1], single.problems['A'])
+  # One source for all of them.
+  batch = questions.read('bfs', (np.stack([adj, adj]), 1), {}, min_size=2)
+  np.testing.assert_array_equal(batch.problems['s'], [1, 1])
+
+
+def test_names_of_clrs_are_known():
+  adj = np.array([[0, 1], [1, 0]])
+  question = questions.read('bfs', (), dict(A=adj, s=1), min_size=2)
+  np.testing.assert_array_equal(question.problems['A'][0], adj)
+
+
+def test_keys_in_range_stay_as_they_are():
+  keys = np.array([0.3, 0.1, 1.0, 0.0])
+  found = questions.read('insertion_sort', (keys,), {}, min_size=2)
+  np.testing.assert_array_equal(found.problems['key'][0], keys)
+
+
+def test_other_keys_keep_their_order_and_distances():
+  keys = np.array([[-30, 10, 500.0], [0.1, 0.9, 0.5]])
+  found = questions.read('minimum', (keys,), {}, min_size=2).problems['key']
+  assert found.min() >= 0 and found.max() <= 1
+  np.testing.assert_allclose((found[0, 1] - found[0, 0]) / np.ptp(found[0]),
+                             40 / 530)
+  np.testing.assert_array_equal(found[1], keys[1])
+
+
+def test_equal_keys():
+  found = questions.read('minimum', ([7, 7, 7],), {}, min_size=2)
+  key = found.problems['key']
+  assert np.all(key == key[0, 0]) and 0 < key[0, 0] < 1
+
+
+def test_target_moves_with_its_keys():
+  found = questions.read('search', ([10, 20, 30], 20), {}, min_size=2).problems
+  assert found['target'][0] == found['key'][0, 1]
+  found = questions.read('search', ([10, 20, 30], 5), {}, min_size=2).problems
+  assert 0 <= found['target'][0] < found['key'][0, 0]
+
+
+def test_signed_keys_keep_their_signs():
+  found = questions.read('find_maximum_subarray', ([-5, 10, -1],), {},
+                         min_size=2)
+  np.testing.assert_allclose(found.problems['key'][0], [-0.5, 1, -0.1])
+
+
+def test_large_weights_are_scaled_graph_by_graph():
+  adj = np.array([[0, 4], [4, 0]])
+  found = questions.read('bellman_ford', (np.stack([adj, adj / 8]), 0), {},
+                         min_size=2).problems['A']
+  np.testing.assert_allclose(found[:, 0, 1], [1, 0.5])
+
+
+def test_networkx_graphs():
+  networkx = pytest.importorskip('networkx')
+  graph = networkx.Graph()
+  graph.add_edge('rome', 'pisa', weight=2.0)
+  graph.add_edge('pisa', 'siena', weight=8.0)
+  found = questions.read('bfs', (graph, 'siena'), {}, min_size=2)
+  assert found.is_single
+  np.testing.assert_array_equal(found.problems['A'][0],
+                                [[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+  np.testing.assert_array_equal(found.problems['s'], [2])
+  weighted = questions.read('bellman_ford', (graph, 'rome'), {}, min_size=2)
+  np.testing.assert_allclose(weighted.problems['A'][0, 1], [0.25, 0, 1])
+  several = questions.read('bfs', ([graph, graph], ['rome', 'pisa']), {},
+                           min_size=2)
+  np.testing.assert_array_equal(several.problems['s'], [0, 1])
+  for bad, source, message in (
+      (networkx.MultiGraph([(0, 1)]), 0, 'MultiGraph'),
+      (networkx.Graph(), 0, 'at least 2 nodes'),
+      (networkx.DiGraph([(0, 1)]), 0, 'symmetric'),
+      (graph, 'milan', "got 'milan'")):
+    with pytest.raises(ValueError, match=message):
+      questions.read('bfs', (bad, source), {}, min_size=2)
+  graph.add_edge('rome', 'siena', weight=0)
+  with pytest.raises(ValueError, match='weight of 0'):
+    questions.read('bellman_ford', (graph, 'rome'), {}, min_size=2)
+
+
+def test_sparse_matrices():
+  sparse = pytest.importorskip('scipy.sparse')
+  found = questions.read('bfs', (sparse.eye(3), 0), {}, min_size=2)
+  np.testing.assert_array_equal(found.problems['A'][0], np.eye(3))

@@ -1,0 +1,296 @@
+# Copyright 2026 The dear_jax authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of reasoners: they say what their model says, of any question."""
+
+import dataclasses
+import functools
+import subprocess
+import sys
+
+import clrs
+import dear_jax
+from dear_jax.data import samplers
+from dear_jax.reasoning import reasoners
+from dear_jax.training import builders
+from dear_jax.training import loop
+import jax
+import numpy as np
+import pytest
+
+
+def _config(*algorithms, **kwargs):
+  return loop.TrainConfig(algorithms=algorithms, hidden_size=8,
+                              **{'max_iter': 5, **kwargs})
+
+
+@functools.lru_cache(maxsize=None)
+def _untrained(*algorithms, **kwargs):
+  """A model with random parameters, and its reasoner for the first task."""
+  config = _config(*algorithms, **kwargs)
+  made = [samplers.make_sampler(name, size=6, batch_size=4, seed=3,
+                                split='test', with_lengths=True)
+          for name in algorithms]
+  examples = [sampler.batch(0) for sampler in made]
+  model = builders.build_model(config, [x.spec for x in made], examples)
+  model.init([x.features for x in examples], 1)
+  return model, examples, config
+
+
+def _ask(reasoner, feedback, **kwargs):
+  inputs = {x.name: np.asarray(x.data) for x in feedback.features.inputs}
+  if 'A' in inputs:
+    return reasoner(adj=inputs['A'], source=inputs['s'].argmax(1), **kwargs)
+  return reasoner(inputs['key'], **kwargs)
+
+
+@pytest.mark.parametrize('task', ['bellman_ford', 'insertion_sort', 'minimum'])
+def test_says_what_the_model_says(task):
+  model, (feedback,), config = _untrained(task)
+  reasoner = dear_jax.Reasoner(config, model.params)
+  outputs, details = _ask(reasoner, feedback, details=True)
+  preds, instances = model.evaluate_instances(
+      jax.random.PRNGKey(0), feedback, with_confidence=True)
+  score = clrs.evaluate(feedback.outputs, preds)['score']
+  if task == 'bellman_ford':
+    np.testing.assert_array_equal(outputs['pi'], preds['pi'].data)
+    assert outputs['pi'].dtype == np.int64
+  elif task == 'minimum':
+    np.testing.assert_array_equal(outputs['min'], preds['min'].data)
+  else:
+    assert list(outputs) == ['pred']
+    first = np.asarray(preds['pred_mask'].data).argmax(1)
+    np.testing.assert_array_equal(outputs['pred'][np.arange(4), first], first)
+    others = outputs['pred'] != np.arange(6)
+    np.testing.assert_array_equal(
+        outputs['pred'][others],
+        np.asarray(preds['pred'].data).argmax(-1)[others])
+  for name in ('steps', 'residual', 'converged', 'confidence'):
+    np.testing.assert_allclose(getattr(details, name), instances[name],
+                               rtol=1e-5)
+  check = _check(reasoner, feedback)
+  np.testing.assert_allclose(check.score, score, rtol=1e-6)
+  # A single question is the batch without its axis.
+  alone = reasoner(**_single(feedback, 2))
+  for name, value in outputs.items():
+    np.testing.assert_array_equal(alone[name], value[2])
+
+
+def _single(feedback, index):
+  inputs = {x.name: np.asarray(x.data)[index]
+            for x in feedback.features.inputs}
+  if 'A' in inputs:
+    return dict(adj=inputs['A'], source=int(inputs['s'].argmax()))
+  return dict(keys=inputs['key'])
+
+
+def _check(reasoner, feedback):
+  inputs = {x.name: np.asarray(x.data) for x in feedback.features.inputs}
+  if 'A' in inputs:
+    return reasoner.check(inputs['A'], inputs['s'].argmax(1))
+  return reasoner.check(inputs['key'])
+
+
+def test_confidence_is_that_of_the_decoder():
+  model, (feedback,), _ = _untrained('minimum')
+  _, instances = model.evaluate_instances(
+      jax.random.PRNGKey(0), feedback, with_confidence=True)
+  def logits(params, batch):
+    return model.net_fn.apply(params, jax.random.PRNGKey(0), [batch.inputs],
+                              repred=True, algorithm_index=0).output_preds
+  batch = model._batch(feedback.features, (), 0)  # pylint:disable=protected-access
+  found = jax.jit(logits)(model.params, batch)['min']
+  np.testing.assert_allclose(
+      instances['confidence'], jax.nn.softmax(found, axis=-1).max(axis=-1),
+      rtol=1e-5)
+
+
+def test_check_tells_where():
+  outputs, truth = {'pi': np.array([0, 2, 1])}, {'pi': np.array([0, 0, 1])}
+  check = reasoners.Check(outputs, truth, {'pi': outputs['pi'] != truth['pi']},
+                          2 / 3)
+  assert not check.agrees
+  assert str(check) == ('score 0.667: different from the algorithm.\n'
+                        'pi: 1 of 3 entries differ\n'
+                        '  pi[1] is 0, but the answer was 2')
+  same = reasoners.Check(truth, truth, {'pi': np.zeros(3, bool)}, 1.0)
+  assert same.agrees and 'the same' in str(same)
+
+
+def test_baselines_can_be_asked():
+  model, (feedback,), config = _untrained('bfs', model='nar', processor='pgn')
+  reasoner = dear_jax.Reasoner(config, model.params)
+  outputs, details = _ask(reasoner, feedback, details=True)
+  preds, _ = model.predict(jax.random.PRNGKey(0), feedback.features)
+  np.testing.assert_array_equal(outputs['pi'], preds['pi'].data)
+  np.testing.assert_array_equal(
+      details.steps, np.maximum(feedback.features.lengths - 1, 1))
+  assert details.residual is None and details.converged is None
+
+
+def test_one_of_several_algorithms(tmp_path):
+  model, examples, config = _untrained('bfs', 'minimum')
+  reasoner = dear_jax.Reasoner(config, model.params, algorithm='minimum')
+  outputs = _ask(reasoner, examples[1])
+  preds, _ = model.predict(jax.random.PRNGKey(0), examples[1].features, 1)
+  np.testing.assert_array_equal(outputs['min'], preds['min'].data)
+  reasoner.save(tmp_path / 'two.npz')
+  with pytest.raises(ValueError, match='of bfs, minimum'):
+    dear_jax.load(tmp_path / 'two.npz')
+  with pytest.raises(ValueError, match="'dfs'"):
+    dear_jax.load(tmp_path / 'two.npz', algorithm='dfs')
+  loaded = dear_jax.load(tmp_path / 'two.npz', algorithm='bfs')
+  assert loaded.arguments == ('adj', 'source')
+
+
+def test_a_file_holds_everything(tmp_path):
+  model, (feedback,), config = _untrained('minimum')
+  reasoner = dear_jax.Reasoner(config, model.params)
+  path = tmp_path / 'minimum.npz'
+  reasoner.save(path, made_by='a command')
+  loaded = dear_jax.load(path)
+  assert loaded.config == config
+  assert loaded.made_by == 'a command'
+  jax.tree_util.tree_map(np.testing.assert_array_equal,
+                         loaded._params, model.params)  # pylint:disable=protected-access
+  expected = _ask(reasoner, feedback)
+  np.testing.assert_array_equal(_ask(loaded, feedback)['min'], expected['min'])
+  # The limit is the one that is asked for, not four times as much.
+  _, details = _ask(dear_jax.load(path, tol=1e-9, max_iter=3), feedback,
+                    details=True)
+  np.testing.assert_array_equal(details.steps, 3)
+  assert not details.converged.any()
+  _, details = _ask(dear_jax.load(path, tol=1e9), feedback, details=True)
+  np.testing.assert_array_equal(details.steps, 1)
+
+
+@pytest.mark.parametrize('change, message', [
+    (lambda params: {}, 'there is no '),
+    (lambda params: dict(params, other={'w': np.ones(3)}), 'no w of other'),
+    (lambda params: _changed(params, lambda x: x[:-1]),
+     'has the shape [15, 8]'),
+    (lambda params: _changed(params, lambda x: x.T), 'has the shape [8, 16]'),
+    (lambda params: _changed(params, lambda x: x.astype(np.float64)),
+     'is of float64, not float32'),
+    (lambda params: _changed(params, lambda x: x * np.nan), 'is not finite'),
+    (lambda params: _changed(params, lambda x: x + np.inf), 'is not finite'),
+])
+def test_parameters_of_another_model_are_not_loaded(change, message, tmp_path):
+  model, _, config = _untrained('minimum')
+  params = change(model.params)
+  path = tmp_path / 'minimum.npz'
+  dear_jax.Reasoner(config, params).save(path)
+  with pytest.raises(ValueError) as error:
+    dear_jax.load(path)
+  text = str(error.value)
+  assert message in text and str(path) in text
+  assert '\n' not in text and text.endswith('.')
+
+
+def _changed(params, change):
+  """Changes one array, which is no square."""
+  name = 'net/pgn_clrs_processor/~/update_state'  # [16, 8]
+  return dict(params, **{
+      name: dict(params[name], w=change(params[name]['w']))})
+
+
+def test_a_damaged_file_is_not_loaded(tmp_path):
+  model, _, config = _untrained('minimum')
+  path = tmp_path / 'minimum.npz'
+  dear_jax.Reasoner(config, model.params).save(path)
+  assert [x.name for x in tmp_path.iterdir()] == ['minimum.npz']
+  data = path.read_bytes()
+  rng = np.random.default_rng(0)
+  refused = 0
+  for i in range(300):
+    damaged = bytearray(data)
+    if i % 3:
+      damaged[rng.integers(len(data))] ^= 1 << rng.integers(8)
+    else:
+      del damaged[rng.integers(len(data)):]
+    path.write_bytes(damaged)
+    try:
+      _, params, _ = reasoners._read_source(path)  # pylint:disable=protected-access
+    except ValueError as e:
+      assert '\n' not in str(e) and str(path) in str(e)
+      refused += 1
+    else:  # some bytes mean nothing
+      jax.tree_util.tree_map(np.testing.assert_array_equal, params,
+                             model.params)
+  assert refused > 200
+
+
+def test_draws_how_a_question_is_solved(tmp_path):
+  model, (feedback,), config = _untrained('minimum')
+  reasoner = dear_jax.Reasoner(config, model.params)
+  question = _single(feedback, 1)
+  _, details = reasoner(**question, details=True)
+  figure = reasoner.draw(**question, path=tmp_path / 'solve.png')
+  assert (tmp_path / 'solve.png').read_bytes().startswith(b'\x89PNG')
+  titles = [axes.get_title() for axes in figure.axes]
+  assert any('iteration' in title for title in titles)
+  assert details.steps <= len(titles)
+  with pytest.raises(ValueError, match='one question at a time'):
+    reasoner.draw(np.stack([question['keys']] * 2))
+
+
+def test_large_graphs_are_computed_on_their_edges():
+  config = _config('bfs')
+  model, _, _ = _untrained('bfs')
+  reasoner = dear_jax.Reasoner(config, model.params)
+  def layout(nb_nodes):
+    question = reasoner._read((np.eye(nb_nodes), 0), {})  # pylint:disable=protected-access
+    return reasoner._model(question)._layout  # pylint:disable=protected-access
+  assert layout(64) == 'dense'
+  assert layout(200) == 'auto'
+
+
+class TestShipped:
+  """The reasoners that come with the library."""
+
+  def test_names(self):
+    assert 'bfs' in reasoners.shipped()
+
+  def test_are_small_and_say_how_they_were_made(self):
+    for name in reasoners.shipped():
+      file = reasoners._data() / f'{name}.npz'  # pylint:disable=protected-access
+      assert len(file.read_bytes()) < 4 * 2**20
+      made_by = dear_jax.load(name).made_by
+      assert f'--algorithm={name}' in made_by and 'export.py' in made_by
+
+  @pytest.mark.parametrize('name', reasoners.shipped())
+  def test_know_their_algorithm(self, name):
+    sampler = dear_jax.make_sampler(name, size=16, batch_size=32, seed=7,
+                                    split='test')
+    check = _check(dear_jax.load(name), sampler.batch(0))
+    assert check.score > 0.9
+
+  def test_a_run_folder_comes_first(self, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / 'bfs').mkdir()
+    with pytest.raises(ValueError, match='config.json'):
+      dear_jax.load('bfs')
+
+
+def test_importing_the_library_imports_neither_clrs_nor_jax():
+  code = ('import sys, dear_jax; '
+          'assert "dear_jax" in sys.modules; '
+          'print([x for x in ("clrs", "tensorflow", "jax") '
+          'if x in sys.modules]); '
+          'dear_jax.SolverConfig; '
+          'print([x for x in ("clrs", "tensorflow") if x in sys.modules])')
+  result = subprocess.run([sys.executable, '-c', code], check=True, text=True,
+                          capture_output=True)
+  assert result.stdout.split('\n')[:2] == ['[]', '[]']
+
+
+def test_unknown_public_names():
+  with pytest.raises(AttributeError, match='no attribute'):
+    dear_jax.solvre  # pylint:disable=pointless-statement
+  assert set(dear_jax.__all__) <= set(dir(dear_jax))
+
+
+def test_settings_are_kept():
+  model, _, config = _untrained('minimum')
+  reasoner = dear_jax.Reasoner(config, model.params)
+  assert 'minimum(keys)' in repr(reasoner)
+  assert dataclasses.asdict(reasoner.config)['hidden_size'] == 8
