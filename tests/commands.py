@@ -70,10 +70,21 @@ class Command:
     out, err, code = io.StringIO(), io.StringIO(), 0
     with (contextlib.redirect_stdout(out), contextlib.redirect_stderr(err),
           mock.patch.object(sys, 'argv', argv),
-          mock.patch.dict(os.environ),
-          _flags_of_one_program(self._flags), flagsaver.flagsaver()):
+          mock.patch.dict(os.environ), self._own_flags()):
       try:
         self._main(self._parse(argv))
       except SystemExit as e:
         code = e.code
     return code, out.getvalue(), err.getvalue()
+
+  @contextlib.contextmanager
+  def parsed(self, *args):
+    """Within it, parts of the program see the flags of a command line."""
+    with self._own_flags():
+      self._parse([self._path, *map(str, args)])
+      yield
+
+  @contextlib.contextmanager
+  def _own_flags(self):
+    with _flags_of_one_program(self._flags), flagsaver.flagsaver():
+      yield

@@ -81,8 +81,8 @@ def test_pictures_and_table(command, folder):
 
 def test_instance_is_that_of_the_test(command, folder):
   """Samples have the numbers that they have in the batches of the run."""
-  scope = command.scope
-  run = scope['trained'].Run(folder)
+  with command.parsed(folder):
+    run = command.scope['trained'].Run(folder)
   alone = run.test_set(4, run.config.test_samples, 1)
   together = run.test_set(4, run.config.test_samples, run.config.batch_size)
   whole = [x for batch in together for x in batch.outputs[0].data]
