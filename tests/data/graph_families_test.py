@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Families of graphs: their structure, checked by networkx and scipy."""
 
+import hashlib
 import math
 
 import clrs
+from dear_jax.data import data_cache
 from dear_jax.data import drawing
 from dear_jax.data import graph_families
 from dear_jax.data import graph_names
@@ -276,6 +278,31 @@ def test_the_default_is_er(task):
                                        split='train', **options)
                  for options in ({}, {'graphs': 'er'}))
   assert feedbacks.same(default.next(), er.next())
+
+
+def test_samples_are_the_same_on_every_machine():
+  digest = hashlib.sha256()
+  for task in graph_names.TASKS:
+    for family in graph_names.CHOICES:
+      feedback = samplers.make_sampler(
+          task, size=9, batch_size=4, seed=0, split='val',
+          graphs=family).batch(0)
+      for name, data in sorted(feedbacks.arrays(feedback).items()):
+        digest.update(name.encode() + np.ascontiguousarray(data).tobytes())
+  # If a change of what is drawn is meant, raise data_cache.DATA_VERSION.
+  assert (data_cache.DATA_VERSION, digest.hexdigest()[:16]) == (
+      1, '78831243dbd6387e')
+
+
+def test_kept_samples_are_of_one_family(tmp_path):
+  make = lambda cache_dir, **options: samplers.make_sampler(
+      'bfs', size=6, batch_size=4, seed=0, split='val', cache_dir=cache_dir,
+      **options).batch(0)
+  for options in ({}, {'graphs': 'path'}, {'graphs': 'mixed'}) * 2:
+    assert feedbacks.same(make(tmp_path, **options), make(None, **options))
+  assert len(list(tmp_path.iterdir())) == 3
+  make(tmp_path, graphs='er')  # what there was before there were families
+  assert len(list(tmp_path.iterdir())) == 3
 
 
 def test_tasks_with_families_are_those_whose_draw_takes_one():
