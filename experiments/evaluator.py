@@ -90,8 +90,8 @@ class Evaluator:
     model = self._model(settings, size > _LARGE and self._takes_edge_lists())
     scores, found = [], []
     for feedback in self._get_batches(size, graphs):
-      preds, instances = model.evaluate_instances(self._key, feedback,
-                                                  with_confidence=True)
+      preds, instances = model.evaluate_instances(
+          self._key, feedback, with_confidence=True, by_entry=True)
       preds, instances = jax.device_get((preds, instances))
       scores.append(scoring.SampleScores(feedback.outputs, preds,
                                          feedback.features.inputs))

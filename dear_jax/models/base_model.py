@@ -219,27 +219,31 @@ class ReasonerModel(clrs.models.BaselineModel):
 
   def evaluate_instances(self, rng_key: _Array, feedback: clrs.Feedback,
                          algorithm_index: Optional[int] = None,
-                         with_confidence: bool = False
-                         ) -> Tuple[Dict[str, clrs.DataPoint], Metrics]:
+                         with_confidence: bool = False,
+                         by_entry: bool = False
+                         ) -> Tuple[Dict[str, clrs.DataPoint], Dict[str, Any]]:
     """Predictions, with how every instance fared.
 
     Args:
       rng_key, algorithm_index: As in `predict`.
       feedback: The batch; its outputs may be left out.
       with_confidence: Whether to tell how sure the decoders are.
+      by_entry: Whether to tell that of every entry of an output too.
 
     Returns:
       The predictions, and arrays [B]: `steps`, of a solve also `residual` and
-      `converged`. If asked for, there are also `confidences`, by the names of
-      outputs the probabilities that were given to what was chosen, such as [B,
-      N] for the pointers of nodes, and `confidence` [B], their mean over all
-      entries of the outputs.
+      `converged`, and `confidence` if asked for: the mean over all entries of
+      the outputs of the probability that was given to what was chosen. If
+      asked for by entry, `confidences` has these probabilities by the names of
+      outputs, such as [B, N] for the pointers of nodes.
     """
     index = self._index(algorithm_index)
     preds, _, instances, _ = self.jitted_evaluate(
         self._device_params, rng_key,
         self._batch(feedback.features, feedback.outputs, index), index, False,
         with_confidence)
+    if not by_entry:
+      instances.pop('confidences', None)
     return preds, instances
 
   def describe_shape(self, features: clrs.Features, algorithm_index: int,

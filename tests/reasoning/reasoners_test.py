@@ -108,7 +108,8 @@ def test_confidence_is_that_of_the_decoder():
 def test_confidence_is_the_mean_over_entries(task):
   model, (feedback,), _ = _untrained(task)
   preds, instances = model.evaluate_instances(
-      jax.random.PRNGKey(0), feedback, with_confidence=True)
+      jax.random.PRNGKey(0), feedback, with_confidence=True,
+      by_entry=True)
   found = instances['confidences']
   assert set(found) == set(preds)
   for name, confidence in found.items():
