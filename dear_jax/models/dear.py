@@ -3,6 +3,7 @@
 """DEARModel, which solves."""
 
 import functools
+import math
 from typing import Any, Callable, List, NamedTuple, Optional, Union
 
 import clrs
@@ -55,6 +56,7 @@ class DEARModel(base_model.ReasonerModel):
                jacobian_weight: float = 1e-4,
                jacobian_fraction: float = 0.25,
                residual_weight: float = 0.0,
+               wanted_steps: float = math.inf,
                eval_iterations: int = EVAL_ITERATIONS,
                noise_stddev: float = 0.0,
                restrict_pointers: Optional[bool] = None,
@@ -92,6 +94,8 @@ class DEARModel(base_model.ReasonerModel):
         anew for every step.
       residual_weight: Weight of the residual penalty: how much one more step
         would change. It keeps the equilibrium within reach of the solver.
+      wanted_steps: How many steps a solve may take before its residual counts
+        more, with the square of their number.
       eval_iterations: How many times as many solver iterations `predict` may
         take.
       noise_stddev: Standard deviation of noise on the processor's output, in
@@ -124,6 +128,7 @@ class DEARModel(base_model.ReasonerModel):
                        f'model, got {nb_msg_passing_steps}.')
     for setting, value in (('jacobian_weight', jacobian_weight),
                            ('residual_weight', residual_weight),
+                           ('wanted_steps', wanted_steps),
                            ('noise_stddev', noise_stddev),
                            ('align_weight', align_weight)):
       if value < 0:
@@ -136,6 +141,7 @@ class DEARModel(base_model.ReasonerModel):
           f'eval_iterations must be at least 1, got {eval_iterations}.')
     self._jacobian_weight = jacobian_weight
     self._residual_weight = residual_weight
+    self._wanted_steps = wanted_steps
     self._jacobian_fraction = jacobian_fraction
     self._eval_iterations = eval_iterations
     self._noise_stddev = noise_stddev
@@ -223,6 +229,7 @@ class DEARModel(base_model.ReasonerModel):
     return _Extra(
         jacobian_weight=np.float32(self._jacobian_weight),
         residual_weight=np.float32(self._residual_weight),
+        wanted_steps=np.float32(self._wanted_steps),
         align_weight=np.float32(self._align_weight),
         teacher_params=self._teacher and self._teacher.device_params)
 
@@ -240,7 +247,8 @@ class DEARModel(base_model.ReasonerModel):
     metrics = dict(task_loss=task_loss, jacobian_penalty=penalty,
                    **_solver_metrics(net_output.solution))
     if self._residual_weight > 0:
-      residual_penalty = net_output.equilibrium.residual_penalty()
+      residual_penalty = net_output.equilibrium.residual_penalty(
+          extra.wanted_steps)
       loss += extra.residual_weight * residual_penalty
       metrics['residual_penalty'] = residual_penalty
     if self._teacher is not None:
@@ -332,6 +340,7 @@ class _Extra(NamedTuple):
   """Arguments, so that any value of them has one program."""
   jacobian_weight: Union[_Array, np.float32]
   residual_weight: Union[_Array, np.float32]
+  wanted_steps: Union[_Array, np.float32]
   align_weight: Union[_Array, np.float32]
   teacher_params: Any
 

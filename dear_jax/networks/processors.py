@@ -100,12 +100,22 @@ class EquilibriumResult(NamedTuple):
         self.fun, value, *args, key=key, mask=is_sound.at[instances].get(
             mode='fill', fill_value=False))
 
-  def residual_penalty(self) -> _Array:
-    """How much one more step would change, as a share of the state."""
+  def residual_penalty(self, wanted_steps: _Array) -> _Array:
+    """How much one more step would change, as a share of the state.
+
+    Args:
+      wanted_steps: How many steps a solve may take. That of an instance which
+        takes k times as many counts k^2 times.
+
+    Returns:
+      A scalar.
+    """
     sound = self._with_copies_of_failed()
+    steps = self.solution.steps.astype(self.nodes.dtype)
     return regularisers.residual_penalty(
         self.fun, sound.solution.value, *sound.args,
-        mask=~self.solution.failed)
+        mask=~self.solution.failed,
+        weights=jnp.square(jnp.maximum(1.0, steps / wanted_steps)))
 
   def spectral_radius(self, key: chex.PRNGKey, count: int = 4) -> _Array:
     """The mean over some instances of the step's spectral radius."""

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Models from the settings of a run, and from the folders of others."""
 
+import math
 import os
 from typing import Any, Mapping, Optional, Sequence
 
@@ -51,6 +52,7 @@ def build_model(config: configs.TrainConfig, specs: Sequence[clrs.Spec],
       jacobian_weight=config.jacobian_weight,
       jacobian_fraction=config.jacobian_fraction,
       residual_weight=config.residual_weight,
+      wanted_steps=config.wanted_steps or math.inf,
       eval_iterations=eval_iterations,
       noise_stddev=config.noise_stddev,
       stochastic_depth=config.stochastic_depth, teacher=teacher,
