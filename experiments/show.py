@@ -158,7 +158,7 @@ def main(argv):
   feedback = sampler.batch(_SAMPLE.value)
   try:
     # The limit is meant as it stands, not as one of training.
-    model = run.model(sampler, eval_iterations=1, **settings)
+    model = run.model(sampler, is_limit=True, **settings)
     trace = tracing.trace(model, feedback)
     instance = instances.read(trace, feedback, run.algorithm)
     print(f'{run.algorithm}, size {_SIZE.value}, test sample {_SAMPLE.value}, '

@@ -83,14 +83,13 @@ class Run:
         solver=solver or self.config.solver, tol=tol or self.config.tol,
         max_iter=max_iter or dear.EVAL_ITERATIONS * self.config.max_iter)
 
-  def model(self, sampler, *, with_teacher=False, eval_iterations=None,
-            **changes):
+  def model(self, sampler, *, with_teacher=False, is_limit=False, **changes):
     """The model with its trained parameters.
 
     Args:
       sampler: Of the samples that it is for.
       with_teacher: Whether it is to go on with its teacher, if it had one.
-      eval_iterations: As in `builders.build_model`, if it is not the default.
+      is_limit: As in `builders.build_model`.
       **changes: Settings, in place of those of the run.
 
     Returns:
@@ -110,8 +109,7 @@ class Run:
         teacher = builders.load_teacher(config, specs, examples)
       except checkpoints.RunError as e:
         cli.fail(str(e))
-    options = {} if eval_iterations is None else dict(
-        eval_iterations=eval_iterations)
-    model = builders.build_model(config, specs, examples, teacher, **options)
+    model = builders.build_model(config, specs, examples, teacher,
+                                 is_limit=is_limit)
     builders.set_params(model, self.params, examples, self._folder)
     return model

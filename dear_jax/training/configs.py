@@ -119,8 +119,9 @@ class TrainConfig:
       'change. Where training leaves the equilibrium, 1 keeps it '
       '(docs/implicit.md).', low=0)
   wanted_steps: float = setting(
-      0.0, 'Solver steps from which on the residual penalty of an instance '
-      'grows, with the square of their number; 0 if it does not.', low=0)
+      0.0, 'Solver steps from which on the residual penalty applies to an '
+      'instance: at k times as many its weight is k^2 - 1 times residual_weight. '
+      'With 0 it applies to all alike.', low=0)
 
   batch_size: int = setting(
       32, 'Samples in a training batch.', low=1, heading='Training')
