@@ -311,7 +311,8 @@ class Reasoner:
 
 def load(source: Union[str, os.PathLike], *, algorithm: Optional[str] = None,
          solver: Optional[str] = None, tol: Optional[float] = None,
-         max_iter: Optional[int] = None) -> Reasoner:
+         max_iter: Optional[int] = None, criterion: str = 'node'
+         ) -> Reasoner:
   """Loads a trained model, to be asked about one's own graphs and arrays.
 
   >>> reasoner = load('bfs')
@@ -329,7 +330,11 @@ def load(source: Union[str, os.PathLike], *, algorithm: Optional[str] = None,
       'picard' or 'broyden'.
     tol: In place of its tolerance.
     max_iter: The most iterations of a solve; otherwise as many as `train` has
-      in its test.
+      in its test, and at least twice as many as there are nodes.
+    criterion: What has to be at rest for a solve to have converged: every
+      single 'node', or the 'state' as a whole, which is what models are trained
+      with unless they were told otherwise. On a large graph a part of it may
+      still be moving while the whole hardly does.
 
   Returns:
     The reasoner.
@@ -346,6 +351,7 @@ def load(source: Union[str, os.PathLike], *, algorithm: Optional[str] = None,
   if given and config.model == 'nar':
     raise ValueError(f'{next(iter(given))} is of no use here: {source} was '
                      'trained with model=nar, which solves nothing.')
+  given['criterion'] = criterion
   reasoner = Reasoner(
       dataclasses.replace(config, **given), params, algorithm=algorithm,
       is_limit=max_iter is not None, made_by=made_by)

@@ -89,6 +89,10 @@ class TrainConfig:
       'state', 'What has to be at rest when an instance has converged: its '
       'state as a whole (state), as in the paper, or every single node '
       '(node).', choices=('state', 'node'))
+  restart: bool = setting(
+      False, 'Whether the solver forgets what it remembers of an instance when '
+      'a part of it that was at rest begins to move. Where news travels from '
+      'node to node, Anderson acceleration would hold it up.')
   max_iter: int = setting(
       40, 'The most solver steps in training; four times as many in validation '
       'and test.', low=1)
@@ -347,7 +351,8 @@ class TrainConfig:
     from dear_jax.fixed_points import solvers
     return solvers.SolverConfig(
         method=self.solver, tol=self.tol, max_iter=self.max_iter,
-        part_axis=1 if self.criterion == 'node' else None)
+        part_axis=1 if self.criterion == 'node' else None,
+        restart=self.restart)
 
   def backward_solver(self) -> 'solvers.SolverConfig':
     """The solver of the linear system of the damped or implicit gradient."""
