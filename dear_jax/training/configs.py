@@ -125,8 +125,8 @@ class TrainConfig:
       '(docs/implicit.md).', low=0)
   wanted_steps: float = setting(
       0.0, 'Solver steps from which on the residual penalty applies to an '
-      'instance: at k times as many its weight is k^2 - 1 times residual_weight. '
-      'With 0 it applies to all alike.', low=0)
+      'instance: at k times as many it counts k^2 - 1 times. With 0 it applies '
+      'to all alike.', low=0)
 
   batch_size: int = setting(
       32, 'Samples in a training batch.', low=1, heading='Training')
