@@ -188,7 +188,6 @@ def main(argv):
   run = trained.Run(folder, only_dear=True)
   cli.prepare()
   # pylint: disable=g-import-not-at-top
-  from dear_jax.fixed_points import solvers
   from dear_jax.networks import gradients
   import numpy as np
   config = run.config
@@ -211,8 +210,7 @@ def main(argv):
     cli.fail(str(e), code=1)
   found, arrays = look_at(
       model, sampler.batch(0),
-      solvers.SolverConfig(method=config.solver, tol=tol,
-                           max_iter=config.max_iter), backward, decay)
+      dataclasses.replace(config.forward_solver(), tol=tol), backward, decay)
   spectra = []
   if _DENSE.value:
     dense, spectra = compare_with_dense(found, arrays, decay)

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the reading of run folders, and of the charts and the page."""
 
-import html.parser
 import dataclasses
+import html.parser
 import json
 import re
 
