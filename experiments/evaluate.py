@@ -95,9 +95,6 @@ _GRAPHS = flags.DEFINE_string(
     'graphs', None, 'families of graphs, separated by commas, to evaluate on '
     'at all sizes, such as er,path,grid; docs/data.md has all (default: none; '
     'with --only=graphs all that mixed has)')
-_ITERATIONS_PER_NODE = flags.DEFINE_float(
-    'iterations_per_node', 0, 'raises the iteration limit by size and by '
-    'family to this many steps for every node, if that is more')
 _SWEEP_SIZE = flags.DEFINE_integer(
     'sweep_size', None, 'size of the samples for densities, tolerances and '
     "iteration limits (default: the run's test_size)")
@@ -149,10 +146,6 @@ def check_flags():
   for flag in (_MAX_ITER, _SAMPLES, _BATCH_SIZE):
     if flag.value is not None and flag.value < 1:
       cli.fail(f'--{flag.name} must be at least 1, got {flag.value}.')
-  if not (math.isfinite(_ITERATIONS_PER_NODE.value)
-          and _ITERATIONS_PER_NODE.value >= 0):
-    cli.fail('--iterations_per_node must be a number of at least 0, got '
-             f'{_ITERATIONS_PER_NODE.value:g}.')
   read_numbers(_SIZES, int, lambda x: x > 0, 'sizes')
   read_numbers(_TOLS, float, is_tolerance, 'numbers above 0')
   read_numbers(_MAX_ITERS, int, lambda x: x > 0, 'whole numbers of at least 1')
@@ -256,12 +249,12 @@ def read_graphs(run):
   return list(dict.fromkeys(names))
 
 
-def limit_at(settings, size):
-  """What --iterations_per_node changes in the settings at a size."""
-  limit = math.ceil(_ITERATIONS_PER_NODE.value * size)
-  if limit <= settings.get('max_iter', math.inf):
+def limit_at(run, settings, size):
+  """The iteration limit at a size, if it is another than in the settings."""
+  if 'max_iter' not in settings:
     return {}
-  return dict(max_iter=limit)
+  limit = run.solver_settings(max_iter=_MAX_ITER.value, size=size)['max_iter']
+  return {} if limit == settings['max_iter'] else dict(max_iter=limit)
 
 
 def read_sizes(run):
@@ -280,15 +273,14 @@ def read_sizes(run):
   return sizes, sweep_size
 
 
-def evaluate_graphs(of_run, name, families, sizes, settings):
+def evaluate_graphs(of_run, name, families, limits):
   """Evaluates on families of graphs, and prints it.
 
   Args:
     of_run: The `Evaluator`.
     name: What to call the run.
     families: Names of families.
-    sizes: Of graphs.
-    settings: From `settings_in_force`.
+    limits: From `limit_at`, by the sizes of graphs.
 
   Returns:
     The rows `graphs`, and what their samples together say of `reliability`.
@@ -298,8 +290,7 @@ def evaluate_graphs(of_run, name, families, sizes, settings):
   import numpy as np
   rows, sums = [], []
   for family in families:
-    for size in sizes:
-      changes = limit_at(settings, size)
+    for size, changes in limits.items():
       rows.append(dict(graphs=family, size=size, **changes,
                        **of_run.summary(size, family, **changes)))
       _, found = of_run.get(size, family, **changes)
@@ -337,7 +328,7 @@ def evaluate(run, settings, parts):
       sweeps[part] = sorted({*map(kind, given_or_default(flag).split(',')),
                              settings[part]}, reverse=True)
   families = read_graphs(run) if 'graphs' in parts else []
-  limits = {size: limit_at(settings, size) for size in sizes}
+  limits = {size: limit_at(run, settings, size) for size in sizes}
   points = dict(sizes=[(size, None, limits[size]) for size in sizes],
                 density=[(sweep_size, None, {})],
                 graphs=[(size, family, limits[size])
@@ -371,7 +362,7 @@ def evaluate(run, settings, parts):
         f'{name} by {what}, size {sweep_size}', what, rows,
         lambda row, part=part: f'{row[part]:g}')
   if 'graphs' in parts:
-    result.update(evaluate_graphs(of_run, name, families, sizes, settings))
+    result.update(evaluate_graphs(of_run, name, families, limits))
   return dict(sweep_size=sweep_size, **result)
 
 

@@ -159,7 +159,7 @@ def test_families_of_graphs(dear, command, tmp_path):
   path = tmp_path / 'x.json'
   code, out, err = command(
       folder, '--graphs=er,path', '--only=graphs', '--sizes=4,6', '--samples=6',
-      '--iterations_per_node=30', f'--output={path}')
+      f'--output={path}')
   assert code == 0, err
   assert '[3/4] size 4, path, solver anderson' in err
   found = json.loads(path.read_text())
@@ -168,8 +168,6 @@ def test_families_of_graphs(dear, command, tmp_path):
   tested = rows['er', 6]
   assert tested['score'] == result['test_score']
   assert 0 <= tested['whole'] <= tested['score']
-  # 160 iterations, or 30 for every node.
-  assert 'max_iter' not in rows['er', 4] and tested['max_iter'] == 180
   for row in rows.values():
     assert 0 < row['confidence'] <= 1 and 0 <= row['calibration_error'] <= 1
     assert (row['score_if_sure'] is None) == (row['sure'] == 0)
@@ -185,6 +183,20 @@ def test_families_of_graphs(dear, command, tmp_path):
   assert (f'Expected calibration error: '
           f'{found["reliability"]["expected_error"]:.4f}') in out
   assert (tmp_path / 'x.png').exists()
+
+
+def test_limits_grow_with_the_size(dear, command, tmp_path):
+  folder, _ = dear
+  path = tmp_path / 'x.json'
+  line = [folder, '--only=sizes,graphs', '--graphs=path', '--sizes=6,130',
+          '--samples=2', '--tol=1e-9', f'--output={path}']
+  for flags, limits in (([], [None, 260]), (['--max_iter=3'], [None, None])):
+    code, _, err = command(*line, *flags)
+    assert code == 0, err
+    found = json.loads(path.read_text())
+    for part in ('sizes', 'graphs'):
+      assert [x.get('max_iter') for x in found[part]] == limits
+      assert found[part][1]['steps_max'] == (limits[1] or 3)
 
 
 def test_a_run_is_evaluated_on_the_graphs_that_it_was_trained_on(
@@ -270,7 +282,6 @@ def test_mistakes_are_one_line(dear, nar, command, tmp_path):
       ([nar, '--only=tol'], '--only=tol does not apply'),
       ([dear, '--graphs=er,paths'], "did you mean 'path'?"),
       ([dear, '--graphs=er', '--only=sizes'], '--only=sizes,graphs'),
-      ([dear, '--iterations_per_node=-1'], 'at least 0, got -1'),
       ([nar, '--graphs=path'], '--graphs=path is not for minimum'),
       ([nar, '--only=graphs'], 'minimum has no families of graphs'))
   for args, message in cases:
