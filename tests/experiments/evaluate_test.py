@@ -74,7 +74,8 @@ def test_everything_about_a_dear(dear):
   assert '[1/4] size 4, solver anderson, tol 0.1' in done.stderr
   assert 'left)' in done.stderr
   found = json.loads((folder / 'evaluation.json').read_text())
-  assert found['settings'] == dict(solver='anderson', tol=0.1, max_iter=160)
+  assert found['settings'] == dict(
+      solver='anderson', tol=0.1, criterion='state', max_iter=160)
   assert found['overridden'] == [] and found['sweep_size'] == 6
 
   small, tested = found['sizes']
@@ -123,9 +124,11 @@ def test_overrides_and_choices(dear, command, tmp_path, monkeypatch):
   assert code == 0, err
   assert 'matplotlib is not installed' in err
   found = json.loads((tmp_path / 'x.json').read_text())
-  assert found['settings'] == dict(solver='picard', tol=0.5, max_iter=3)
+  assert found['settings'] == dict(
+      solver='picard', tol=0.5, criterion='state', max_iter=3)
   assert found['overridden'] == ['solver', 'tol', 'max_iter']
-  assert found['trained_with'] == dict(solver='anderson', tol=0.1, max_iter=40)
+  assert found['trained_with'] == dict(
+      solver='anderson', tol=0.1, criterion='state', max_iter=40)
   assert 'tol' not in found and 'density' not in found
   assert found['sizes'][0]['steps_max'] <= 3
   assert len(tables(out)) == 1
