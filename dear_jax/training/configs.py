@@ -90,6 +90,9 @@ class TrainConfig:
       'state', 'What has to be at rest when an instance has converged: its '
       'state as a whole (state), as in the paper, or every single node '
       '(node).', choices=('state', 'node'))
+  damping: float = setting(
+      1.0, 'How much of each step the solver takes. With less than 1, nodes '
+      'that would flip back and forth come to rest.', above=0, high=1)
   restart: bool = setting(
       False, 'Whether the solver forgets what it remembers of an instance when '
       'a part of it that was at rest begins to move. Where news travels from '
@@ -358,12 +361,14 @@ class TrainConfig:
     return solvers.SolverConfig(
         method=self.solver, tol=self.tol, max_iter=self.max_iter,
         part_axis=1 if self.criterion == 'node' else None,
-        restart=self.restart)
+        damping=self.damping, restart=self.restart)
 
   def backward_solver(self) -> 'solvers.SolverConfig':
     """The solver of the linear system of the damped or implicit gradient."""
     from dear_jax.networks import gradients
-    solver = gradients.backward_solver(self.gradient, self.forward_solver())
+    # Of a linear system no part flips back and forth for want of damping.
+    solver = gradients.backward_solver(self.gradient, dataclasses.replace(
+        self.forward_solver(), damping=1.0))
     if self.backward_max_iter is None:
       return solver
     return dataclasses.replace(solver, max_iter=self.backward_max_iter)

@@ -169,7 +169,7 @@ class TestConfig:
         'norm': 'layer', 'hidden_size': 128, 'dropout_prob': 0.0,
         # The solver, and the theorem to the letter.
         'solver': 'anderson', 'tol': 0.1, 'max_iter': 40,
-        'criterion': 'state', 'restart': False,
+        'criterion': 'state', 'damping': 1.0, 'restart': False,
         'gradient': 'implicit', 'backward_decay': None,
         'backward_bound': None, 'backward_max_iter': None,
         # Losses and what is kept.
