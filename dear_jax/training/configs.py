@@ -16,7 +16,7 @@ from typing import Any, Mapping, Optional, Tuple, Union
 from dear_jax.data import graph_names
 from dear_jax.data import own_tasks
 from dear_jax.data import task_names
-from dear_jax.networks import damping
+from dear_jax.networks import damping as damping_lib
 from dear_jax.networks import kinds
 from dear_jax.networks import own_steps
 from dear_jax.training import old_settings
@@ -106,15 +106,15 @@ class TrainConfig:
       'limit of the forward solver. docs/implicit.md tells which to choose.',
       choices=('damped', 'implicit', 'one_step', 'unrolled'))
   backward_max_iter: Optional[int] = setting(
-      damping.MAX_ITER, 'The most solver steps of the damped gradient. What an '
+      damping_lib.MAX_ITER, 'The most solver steps of the damped gradient. What an '
       'instance has by then is taken: one that would need more has a step that '
       'is hardly contractive, and would hold up the batch.', low=1)
   backward_decay: Optional[float] = setting(
-      damping.DECAY, 'Decay d of the damped gradient, which solves '
+      damping_lib.DECAY, 'Decay d of the damped gradient, which solves '
       'u = d J^T u + g: 1 is exact but can be all noise, 0 is the one-step '
       'gradient.', low=0, high=1)
   backward_bound: Optional[float] = setting(
-      damping.BOUND, 'The damped gradient u of an instance is at most this '
+      damping_lib.BOUND, 'The damped gradient u of an instance is at most this '
       'many times as long as g; 0 for no bound.', low=0)
   jacobian_weight: float = setting(
       0.01, "Weight of the Jacobian penalty. The paper's code has 0.0001, and "
