@@ -154,5 +154,4 @@ def main(argv):
 
 
 if __name__ == '__main__':
-  app.run(main, flags_parser=lambda argv: cli.parse_flags(
-      argv, positional='RUN_FOLDER'))
+  app.run(main, flags_parser=cli.parse_run_folder)

@@ -3,9 +3,11 @@
 """What the command lines of all experiments have in common."""
 
 import contextlib
+import functools
 import importlib
 import importlib.util
 import os
+import re
 import sys
 import traceback
 
@@ -14,6 +16,11 @@ from absl import flags
 # A flag that is defined here is one of the command that asks for it.
 flags.disclaim_key_flags()
 
+# What Python says of a text that should be a number.
+_IN_PLAIN_WORDS = {
+    'invalid literal for int.*': 'it must be a whole number.',
+    'could not convert string to float.*': 'it must be a number.'}
+
 
 def fail(message: str, code: int = 2):
   """Ends the program with one line on stderr."""
@@ -21,27 +28,35 @@ def fail(message: str, code: int = 2):
   sys.exit(code)
 
 
-def parse_flags(argv, positional=None):
+def parse_flags(argv, positional=None, several=False):
   """Parses the command line; a mistake in it is answered in one line.
 
   Args:
     argv: The command line.
     positional: The name of the argument that is no flag, if there is one.
+    several: Whether there can be more than one of these.
 
   Returns:
-    What is left of the command line: the program and such an argument.
+    What is left of the command line: the program and such arguments.
   """
   try:
     rest = flags.FLAGS(argv)
   except flags.Error as e:
-    fail(f'{" ".join(str(e).split())} (--help lists the flags.)')
+    text = ' '.join(str(e).split())
+    for python, plain in _IN_PLAIN_WORDS.items():
+      text = re.sub(python, plain, text)
+    fail(f'{text} (--help lists the flags.)')
   count = 2 if positional else 1
   if len(rest) < count:
     fail(f'{positional} is missing. (--help tells more.)')
-  if len(rest) > count:
+  if len(rest) > count and not several:
     fail(f'unexpected argument {rest[count]!r}: settings are given as '
          '--name=value.')
   return rest
+
+
+parse_run_folder = functools.partial(parse_flags, positional='RUN_FOLDER')
+parse_run_folders = functools.partial(parse_run_folder, several=True)
 
 
 def define_import():

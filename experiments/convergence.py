@@ -177,8 +177,7 @@ def draw(found, spectra, tol, backward_tol, title, path):
   if any(spectrum is not None for spectrum in spectra):
     ax.legend(loc='upper left')
   ax.set(xlabel='real', ylabel='imaginary', aspect='equal',
-         title='Eigenvalues at the returned state', xlim=(-1.3, 1.3),
-         ylim=(-1.1, 1.1))
+         title='Eigenvalues at the returned state')
   figure.savefig(path, dpi=100)
   plt.close(figure)
 
@@ -225,8 +224,8 @@ def main(argv):
       'radius': ('spectral radius', '.2f'),
       'settled_radius': ('at the fixed point', '.2f'),
       'backward_steps': ('backward steps', 'd'),
-      'backward_residual': ('residual', '.4f'),
-      'backward_error': ('error', '.4f'),
+      'backward_residual': ('backward residual', '.4f'),
+      'backward_error': ('backward error', '.4f'),
       'exact_growth': ('exact adjoint / g', '.1f')}
   columns = {name: column for name, column in columns.items() if name in found}
   print(f'{run.algorithm}, size {_SIZE.value}, tolerance {tol:g}, decay '
@@ -260,5 +259,4 @@ def main(argv):
 
 
 if __name__ == '__main__':
-  app.run(main, flags_parser=lambda argv: cli.parse_flags(
-      argv, positional='RUN_FOLDER'))
+  app.run(main, flags_parser=cli.parse_run_folder)

@@ -53,17 +53,6 @@ _SOLVE = flags.DEFINE_boolean(
 cli.define_import()
 
 
-def parse_flags(argv):
-  """Parses the command line; a mistake in it is answered in one line."""
-  try:
-    rest = flags.FLAGS(argv)
-  except flags.Error as e:
-    cli.fail(f'{" ".join(str(e).split())} (--help lists the flags.)')
-  if len(rest) < 2:
-    cli.fail('RUN_FOLDER is missing. (--help tells more.)')
-  return rest
-
-
 def check_folders(folders):
   """Fails if a folder is not there, or there twice."""
   seen = {}
@@ -175,11 +164,7 @@ def solve_all(runs):
 
 def residuals_of(run):
   """The residuals [T, B] of a run's test samples; a ValueError says why not."""
-  # pylint: disable=g-import-not-at-top
-  from dear_jax.reasoning import tracing
-  import jax
-  import numpy as np
-  import trained
+  import trained  # pylint: disable=g-import-not-at-top
   # What would end another command is a remark here.
   said = io.StringIO()
   try:
@@ -187,6 +172,10 @@ def residuals_of(run):
       loaded = trained.Run(run.folder, only_dear=True)
   except SystemExit as e:
     raise ValueError(said.getvalue().strip().partition(': ')[2]) from e
+  # pylint: disable=g-import-not-at-top
+  from dear_jax.reasoning import tracing
+  import jax
+  import numpy as np
   cli.prepare()
   samples = loaded.sampler(loaded.config.test_size, _SAMPLES)
   model = loaded.model(samples)
@@ -283,4 +272,4 @@ def main(argv):
 
 
 if __name__ == '__main__':
-  app.run(main, flags_parser=parse_flags)
+  app.run(main, flags_parser=cli.parse_run_folders)

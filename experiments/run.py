@@ -32,6 +32,7 @@ from absl import app
 from absl import flags
 from absl import logging
 import cli
+from dear_jax.data import task_names
 from dear_jax.training import configs
 
 _DEFINE = {int: flags.DEFINE_integer, Optional[int]: flags.DEFINE_integer,
@@ -74,9 +75,7 @@ def make_config() -> configs.TrainConfig:
     base = configs.load_config(_WORKDIR.value)
   else:
     name = _PRESET.value or 'default'
-    if name not in configs.PRESETS:
-      raise ValueError(f'preset must be one of '
-                       f'{", ".join(configs.PRESETS)}, got {name!r}.')
+    task_names.check_choice('preset', name, configs.PRESETS)
     base = configs.PRESETS[name]
   given = {name: setting.read(flags.FLAGS[setting.flag].value)
            for name, setting in configs.SETTINGS.items()

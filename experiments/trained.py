@@ -13,6 +13,7 @@ class Run:
   def __init__(self, folder, only_dear=False):
     # pylint: disable=g-import-not-at-top
     with cli.silence():
+      import clrs  # noqa: F401, which all that follows would import aloud
       from dear_jax.data import logs
       from dear_jax.training import checkpoints
       from dear_jax.training import configs

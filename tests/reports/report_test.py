@@ -39,7 +39,8 @@ for line in sys.stdin:
     with flagsaver.flagsaver():
       try:
         if request['program'] == 'report':
-          report.main(report.parse_flags(['report.py', *request['args']]))
+          report.main(report.cli.parse_run_folders(
+              ['report.py', *request['args']]))
         else:  # only what settings it would train with
           run.parse_flags(['run.py', *request['args']])
           json.dump(dataclasses.asdict(run.make_config()), out)
