@@ -6,12 +6,14 @@ import contextlib
 import functools
 import importlib
 import importlib.util
+import json
 import os
 import re
 import sys
 import traceback
 
 from absl import flags
+from absl import logging
 
 # A flag that is defined here is one of the command that asks for it.
 flags.disclaim_key_flags()
@@ -46,6 +48,8 @@ def parse_flags(argv, positional=None, several=False):
     for python, plain in _IN_PLAIN_WORDS.items():
       text = re.sub(python, plain, text)
     fail(f'{text} (--help lists the flags.)')
+  # Libraries log through absl at a level that app.run would make visible.
+  logging.set_verbosity(logging.ERROR)
   count = 2 if positional else 1
   if len(rest) < count:
     fail(f'{positional} is missing. (--help tells more.)')
@@ -150,13 +154,29 @@ def prepare():
   All commands that compute have the same settings, so that their times can be
   compared; a library must not choose them for the process that it is used in.
   """
-  # pylint: disable=g-import-not-at-top
   from dear_jax.training import compile_cache
   from dear_jax.training import host_memory
   import jax
   compile_cache.enable_compilation_cache()
   if jax.default_backend() == 'cpu':
     host_memory.keep_freed_memory()
+
+
+def check_output(flag, path):
+  """Fails unless a file can be written; `flag` is what names another."""
+  parent = os.path.dirname(os.path.abspath(path))
+  if not os.path.isdir(parent):
+    fail(f'--{flag.name}={path}: there is no folder {parent}.')
+  if os.path.isdir(path):
+    fail(f'{path} is a folder; --{flag.name} has to name a file.')
+  if not os.access(parent, os.W_OK):
+    fail(f'{parent} cannot be written to; choose another --{flag.name}.')
+
+
+def write_json(path, value):
+  """Writes a JSON file; ends the program with one line if that fails."""
+  with writing(path), open(path, 'w', encoding='utf-8') as f:
+    json.dump(value, f, indent=1)
 
 
 @contextlib.contextmanager

@@ -23,8 +23,6 @@ which the hints that hold the output no longer change.
 """
 
 import dataclasses
-import json
-import os
 import time
 
 from absl import app
@@ -48,7 +46,7 @@ _PATIENCE = 3.0
 
 def analyse_all(names):
   """The reports of all algorithms, with progress on stderr if it takes long."""
-  from dear_jax.theory import equilibria  # pylint: disable=g-import-not-at-top
+  from dear_jax.theory import equilibria
   start = time.monotonic()
   reports = []
   for i, name in enumerate(names):
@@ -88,13 +86,8 @@ def print_reports(reports):
 
 def main(unused_argv):
   if _OUTPUT.value is not None:
-    folder, name = os.path.split(os.path.abspath(_OUTPUT.value))
-    if not os.path.isdir(folder):
-      cli.fail(f'--output={_OUTPUT.value}: there is no folder {folder}.')
-    if os.path.isdir(os.path.join(folder, name)):
-      cli.fail(f'--output={_OUTPUT.value} is a folder; give a file.')
+    cli.check_output(_OUTPUT, _OUTPUT.value)
   with cli.silence():
-    # pylint: disable=g-import-not-at-top
     from dear_jax.data import samplers
     from dear_jax.theory import equilibria
   names = list(equilibria.ALGORITHMS)
@@ -111,13 +104,10 @@ def main(unused_argv):
     cli.fail(str(e), code=1)
   print_reports(reports)
   if _OUTPUT.value is not None:
-    with (cli.writing(_OUTPUT.value),
-          open(_OUTPUT.value, 'w', encoding='utf-8') as f):
-      json.dump(dict(size=_SIZE.value, samples=_SAMPLES.value,
-                     seed=_SEED.value, algorithms=[
-                         dict(dataclasses.asdict(report),
-                              verdict=report.verdict)
-                         for report in reports]), f, indent=1)
+    cli.write_json(_OUTPUT.value, dict(
+        size=_SIZE.value, samples=_SAMPLES.value, seed=_SEED.value, algorithms=[
+            dict(dataclasses.asdict(report), verdict=report.verdict)
+            for report in reports]))
 
 
 if __name__ == '__main__':

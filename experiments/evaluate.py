@@ -151,13 +151,7 @@ def output_path(folder):
   path = _OUTPUT.value or os.path.join(folder, 'evaluation.json')
   if not path.endswith('.json'):
     cli.fail(f'--output must name a file that ends in .json, got {path!r}.')
-  parent = os.path.dirname(os.path.abspath(path))
-  if not os.path.isdir(parent):
-    cli.fail(f'--output={path}: there is no folder {parent}.')
-  if os.path.isdir(path):
-    cli.fail(f'{path} is a folder; --output has to name a file.')
-  if not os.access(parent, os.W_OK):
-    cli.fail(f'{parent} cannot be written to; choose another --output.')
+  cli.check_output(_OUTPUT, path)
   return path
 
 

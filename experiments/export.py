@@ -30,7 +30,7 @@ def main(argv):
   folder = argv[1]
   out = pathlib.Path(_OUT.value or os.path.join(folder, 'reasoner.npz'))
   with cli.silence():
-    import dear_jax  # pylint: disable=g-import-not-at-top
+    import dear_jax
     load = dear_jax.load
   cli.import_parts()
   if not os.path.isdir(folder):

@@ -30,7 +30,6 @@ import time
 
 from absl import app
 from absl import flags
-from absl import logging
 import cli
 
 # Samples whose residuals are drawn.
@@ -71,16 +70,9 @@ def read_labels(folders):
   if _LABELS.value is None:
     return unique_labels(folders)
   labels = [label.strip() for label in _LABELS.value.split(',')]
-  if len(labels) != len(folders):
-    cli.fail(f'--labels has to name {len(folders)} '
-             f'{"run" if len(folders) == 1 else "runs"}, separated by commas, '
-             f'got {len(labels)}: {_LABELS.value!r}.')
-  if not all(labels):
-    cli.fail(f'--labels must not be empty, got {_LABELS.value!r}.')
-  for label in labels:
-    if labels.count(label) > 1:
-      cli.fail(f'--labels must all be different, got {label!r} more than '
-               'once.')
+  if not len(folders) == len(labels) == len(set(filter(None, labels))):
+    cli.fail(f'--labels has to have {len(folders)} different names, separated '
+             f'by commas, got {_LABELS.value!r}.')
   return labels
 
 
@@ -90,13 +82,7 @@ def output_paths(folder):
   stem, ending = os.path.splitext(path)
   if ending.lower() not in ('.html', '.htm'):
     cli.fail(f'--out must name a file that ends in .html, got {path!r}.')
-  parent = os.path.dirname(os.path.abspath(path))
-  if not os.path.isdir(parent):
-    cli.fail(f'--out={path}: there is no folder {parent}.')
-  if os.path.isdir(path):
-    cli.fail(f'{path} is a folder; --out has to name a file.')
-  if not os.access(parent, os.W_OK):
-    cli.fail(f'{parent} cannot be written to; choose another --out.')
+  cli.check_output(_OUT, path)
   return path, stem + '.png'
 
 
@@ -112,7 +98,6 @@ def unique_labels(folders):
 
 def read_runs(folders, labels):
   """Reads all run folders; fails if one is none."""
-  # pylint: disable=g-import-not-at-top
   from dear_jax import reports
   from dear_jax.training import checkpoints
   try:
@@ -164,7 +149,7 @@ def solve_all(runs):
 
 def residuals_of(run):
   """The residuals [T, B] of a run's test samples; a ValueError says why not."""
-  import trained  # pylint: disable=g-import-not-at-top
+  import trained
   # What would end another command is a remark here.
   said = io.StringIO()
   try:
@@ -172,7 +157,6 @@ def residuals_of(run):
       loaded = trained.Run(run.folder, only_dear=True)
   except SystemExit as e:
     raise ValueError(said.getvalue().strip().partition(': ')[2]) from e
-  # pylint: disable=g-import-not-at-top
   from dear_jax.reasoning import tracing
   import jax
   import numpy as np
@@ -194,7 +178,6 @@ def write_events(run):
   Raises:
     ImportError: if tensorboardX is not installed.
   """
-  # pylint: disable=g-import-not-at-top
   from dear_jax.reports import run_data
   import tensorboardX
   folder = os.path.join(run.folder, 'tensorboard')
@@ -211,24 +194,15 @@ def write_events(run):
             writer.add_scalar(f'{prefix}/{name}', value, line['step'])
 
 
-def write_page(path, text):
-  """Replaces the page at once."""
-  temporary = path + '.tmp'
-  with open(temporary, 'w', encoding='utf-8') as f:
-    f.write(text)
-  os.replace(temporary, path)
-
-
 def main(argv):
-  logging.set_verbosity(logging.ERROR)
   folders = argv[1:]
   check_folders(folders)
   labels = read_labels(folders)
   page, picture = output_paths(folders[0])
   check_libraries()
   with cli.silence():
-    # pylint: disable=g-import-not-at-top
     import dear_jax
+    from dear_jax.data import files
     from dear_jax.reports import page as report_page
   cli.import_parts()
   runs = read_runs(folders, labels)
@@ -241,13 +215,16 @@ def main(argv):
                       'with --nosolve.']
           for run in runs if run.is_dear}
     made = time.strftime('%Y-%m-%d %H:%M')
-    write_page(page, report_page.build(
+    text = report_page.build(
         runs, traces, remarks, 'Made by experiments/report.py of dear_jax '
-        f'{dear_jax.__version__} on {made}.'))
+        f'{dear_jax.__version__} on {made}.')
+    with (files.replacing(page) as temporary,
+          open(temporary, 'w', encoding='utf-8') as f):
+      f.write(text)
     written, lacking = [page], []
     if _PNG.value:
       try:
-        from dear_jax.reports import png  # pylint: disable=g-import-not-at-top
+        from dear_jax.reports import png
         png.draw_runs(runs, traces, picture)
         written.append(picture)
       except ImportError:

@@ -30,7 +30,6 @@ from typing import Optional
 
 from absl import app
 from absl import flags
-from absl import logging
 import cli
 from dear_jax.data import task_names
 from dear_jax.training import configs
@@ -102,8 +101,6 @@ def default_workdir(config) -> str:
 
 
 def main(unused_argv):
-  # Libraries log through absl at a level that app.run makes visible.
-  logging.set_verbosity(logging.ERROR)
   cli.import_parts()
   try:
     with cli.silence():  # for some settings, tasks are looked at
@@ -112,7 +109,6 @@ def main(unused_argv):
     cli.fail(str(e))
   with cli.silence():
     # Not at the top: --help and mistakes should not wait for it.
-    # pylint: disable=g-import-not-at-top
     from dear_jax.training import checkpoints
     from dear_jax.training import loop
   workdir = _WORKDIR.value or default_workdir(config)

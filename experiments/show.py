@@ -24,14 +24,12 @@ are beneath. Prints a table in Markdown on stdout. Samples are those of the
 run's test, which training did not see. Needs matplotlib.
 """
 
-import contextlib
 import importlib.util
 import math
 import os
 
 from absl import app
 from absl import flags
-from absl import logging
 import cli
 import trained
 
@@ -74,14 +72,12 @@ def output_folder(folder):
   out = _OUT.value or folder
   if not os.path.isdir(out):
     cli.fail(f'--out={out}: there is no such folder.')
-  if not os.access(out, os.W_OK):
-    cli.fail(f'{out} cannot be written to; choose another --out.')
+  cli.check_output(_OUT, os.path.join(out, f'{_NAME}.png'))
   return out
 
 
 def choose_sample(run):
   """The sampler of the run's test samples, each of them a batch."""
-  # pylint: disable=g-import-not-at-top
   from dear_jax.data import samplers
   from dear_jax.reports import instances
   least = samplers.min_size(run.algorithm)
@@ -102,7 +98,7 @@ def choose_sample(run):
 
 def print_iterations(instance):
   """Prints residuals and mistakes, of some iterations if there are many."""
-  from dear_jax.reports import pictures  # pylint: disable=g-import-not-at-top
+  from dear_jax.reports import pictures
   what = 'wrong outputs' if instance.marks else 'wrong pointers'
   wrong = instance.wrong()
   cli.print_table(
@@ -111,28 +107,16 @@ def print_iterations(instance):
        for row in pictures.choose_iterations(instance, _MOST_ROWS)])
 
 
-@contextlib.contextmanager
-def replacing(path):
-  """A path to write to, which takes the place of another once that is done."""
-  root, ending = os.path.splitext(path)
-  temporary = f'{root}.tmp{ending}'
-  try:
-    yield temporary
-    os.replace(temporary, path)
-  finally:
-    if os.path.exists(temporary):
-      os.remove(temporary)
-
-
 def draw(trace, feedback, run, settings, out):
   """Writes the pictures."""
-  from dear_jax.reports import pictures  # pylint: disable=g-import-not-at-top
+  from dear_jax.data import files
+  from dear_jax.reports import pictures
   options = dict(
       tol=settings['tol'],
       title=f'{run.algorithm}, size {_SIZE.value}, test sample '
             f'{_SAMPLE.value}, {settings["solver"]}')
   path = os.path.join(out, f'{_NAME}.png')
-  with cli.writing(path), replacing(path) as temporary:
+  with cli.writing(path), files.replacing(path) as temporary:
     pictures.strip(trace, feedback, run.algorithm, **options).savefig(
         temporary, dpi=_DPI)
   print(f'Wrote {path}.', flush=True)
@@ -144,14 +128,12 @@ def draw(trace, feedback, run, settings, out):
 
 
 def main(argv):
-  logging.set_verbosity(logging.ERROR)
   folder = argv[1]
   check_flags()
   run = trained.Run(folder, only_dear=True)
   out = output_folder(folder)
   settings = run.solver_settings(_SOLVER.value, _TOL.value, _MAX_ITER.value)
   sampler = choose_sample(run)
-  # pylint: disable=g-import-not-at-top
   from dear_jax.reasoning import tracing
   from dear_jax.reports import instances
   cli.prepare()

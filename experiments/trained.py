@@ -11,7 +11,6 @@ class Run:
   """The settings and the kept parameters of a run on one algorithm."""
 
   def __init__(self, folder, only_dear=False):
-    # pylint: disable=g-import-not-at-top
     with cli.silence():
       import clrs  # noqa: F401, which all that follows would import aloud
       from dear_jax.data import logs
@@ -35,7 +34,7 @@ class Run:
 
   def sampler(self, size, batch_size, split='test', with_lengths=False):
     """Samples that training did not see, unless asked for those."""
-    import dear_jax  # pylint: disable=g-import-not-at-top
+    import dear_jax
     try:
       return dear_jax.make_sampler(self.algorithm, size=size,
                                    batch_size=batch_size,
@@ -46,7 +45,7 @@ class Run:
 
   def test_set(self, size, num_samples, batch_size):
     """The samples that the run is tested on, if the numbers are the run's."""
-    from dear_jax.training import splits  # pylint: disable=g-import-not-at-top
+    from dear_jax.training import splits
     return splits.fixed_set(
         self.algorithm, size=size, num_samples=num_samples,
         batch_size=batch_size, seed=self.config.seed, split='test',
@@ -54,7 +53,7 @@ class Run:
 
   def convert(self, model):
     """Makes a 'dear' of a 'nar', or the reverse, with the same parameters."""
-    from dear_jax.training import builders  # pylint: disable=g-import-not-at-top
+    from dear_jax.training import builders
     if model == self.config.model:
       return
     self.config = dataclasses.replace(
@@ -71,7 +70,6 @@ class Run:
 
   def solver_settings(self, solver=None, tol=None, max_iter=None):
     """How it is solved: as in its own test, except for what is given."""
-    # pylint: disable=g-import-not-at-top
     from dear_jax.data import samplers
     from dear_jax.fixed_points import solvers
     from dear_jax.models import dear
@@ -100,7 +98,6 @@ class Run:
     Raises:
       ValueError: if the parameters are not those of the settings.
     """
-    # pylint: disable=g-import-not-at-top
     from dear_jax.training import builders
     from dear_jax.training import checkpoints
     config = dataclasses.replace(self.config, **changes)

@@ -85,7 +85,8 @@ def draw(chart: charts.Chart) -> markupsafe.Markup:
           rangemode='tozero' if chart.x_label == 'step' else 'normal'),
       yaxis=dict(
           # Plotly would name all of 1, 2, 3 to 9 if it were allowed to.
-          axis, nticks=3 if chart.y_scale == 'log' else 7, title_text=chart.y_label,
+          axis, nticks=3 if chart.y_scale == 'log' else 7,
+          title_text=chart.y_label,
           tickformat='.1~%' if chart.y_scale == 'percent' else '~g',
           type='log' if chart.y_scale == 'log' else 'linear',
           range=None if chart.y_range[1] is None else chart.y_range,

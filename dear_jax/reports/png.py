@@ -3,10 +3,10 @@
 """The charts of a report as one picture."""
 
 import math
-import os
 from typing import Any, Mapping, Sequence, Set
 import warnings
 
+from dear_jax.data import files
 from dear_jax.reports import charts
 from dear_jax.reports import run_data
 
@@ -53,8 +53,8 @@ def _draw(found: Mapping[str, charts.Chart], title: str, path: str) -> None:
       explained |= labels
   with warnings.catch_warnings():
     warnings.simplefilter('ignore')  # about letters that its font lacks
-    picture.savefig(path + '.tmp', dpi=110, format='png')
-  os.replace(path + '.tmp', path)
+    with files.replacing(path) as temporary:
+      picture.savefig(temporary, dpi=110, format='png')
 
 
 def _draw_chart(ax: Any, chart: charts.Chart) -> None:

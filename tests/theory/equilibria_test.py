@@ -178,7 +178,7 @@ def test_command(tmp_path):
     ('--size=3', '--size=3: 3 is not integer >= 4'),
     ('--samples=0', '--samples=0: 0 is not a positive integer'),
     ('--output=no/such/folder.json', 'there is no folder'),
-    ('--output=.', '--output=. is a folder'),
+    ('--output=.', '. is a folder; --output has to name a file'),
     ('bfs', "unexpected argument 'bfs'")])
 def test_a_mistake_is_one_line(command, arg, message):
   code, out, err = command(arg)
