@@ -185,7 +185,10 @@ def main(argv):
   output = _OUTPUT.value or os.path.join(folder, 'convergence')
   cli.check_output(_OUTPUT, output + '.json')
   cli.prepare()
+<<<<<<< HEAD
   from dear_jax.fixed_points import solvers
+=======
+>>>>>>> 30e92ae1f8cf898d5066cbfc43a65db431bdd1c2
   from dear_jax.networks import gradients
   import numpy as np
   config = run.config
@@ -208,8 +211,7 @@ def main(argv):
     cli.fail(str(e), code=1)
   found, arrays = look_at(
       model, sampler.batch(0),
-      solvers.SolverConfig(method=config.solver, tol=tol,
-                           max_iter=config.max_iter), backward, decay)
+      dataclasses.replace(config.forward_solver(), tol=tol), backward, decay)
   spectra = []
   if _DENSE.value:
     dense, spectra = compare_with_dense(found, arrays, decay)

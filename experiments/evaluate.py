@@ -57,9 +57,12 @@ _SOLVER = flags.DEFINE_string(
 _TOL = flags.DEFINE_float(
     'tol', None, "relative residual at which the solver stops (default: the "
     "run's)")
+_CRITERION = flags.DEFINE_string(
+    'criterion', None, 'what has to be at rest: the state as a whole (state) '
+    "or every single node (node) (default: the run's)")
 _MAX_ITER = flags.DEFINE_integer(
     'max_iter', None, 'the most solver steps in this evaluation (default: four '
-    "times the run's max_iter, as in its own test)")
+    "times the run's max_iter, as in its own test, and at least two a node)")
 _MODEL = flags.DEFINE_string(
     'model', None, "dear or nar: use the run's parameters in this kind of "
     "model (default: the run's)")
@@ -160,7 +163,7 @@ def settings_in_force(run):
   from dear_jax.models import nar  # pylint: disable=g-import-not-at-top
   config = run.config
   if config.model == 'nar':
-    for flag in (_SOLVER, _TOL, _MAX_ITER, _TOLS, _MAX_ITERS):
+    for flag in (_SOLVER, _TOL, _CRITERION, _MAX_ITER, _TOLS, _MAX_ITERS):
       if flag.value is not None:
         cli.fail(f'--{flag.name}={flag.value} needs a run with model=dear; '
                  'this one has model=nar, which solves nothing.')
@@ -180,7 +183,9 @@ def settings_in_force(run):
     cli.fail(f'--test_steps={_TEST_STEPS.value} needs a run with model=nar; '
              'this one has model=dear, an equilibrium of which has no number '
              'of steps.')
-  return run.solver_settings(_SOLVER.value, _TOL.value, _MAX_ITER.value)
+  return run.solver_settings(
+      _SOLVER.value, _TOL.value, _MAX_ITER.value, _CRITERION.value,
+      size=config.test_size)
 
 
 def parts_of(run):
@@ -321,9 +326,9 @@ def main(argv):
       algorithm=run.algorithm, model=config.model, processor=config.processor,
       seed=config.seed, settings=settings,
       restrict_pointers=config.restricts_pointers(run.algorithm),
-      overridden=[flag.name for flag in (_MODEL, _SOLVER, _TOL, _MAX_ITER,
-                                         _TEST_STEPS, _RESTRICT_POINTERS)
-                  if flag.value is not None],
+      overridden=[flag.name for flag in (
+          _MODEL, _SOLVER, _TOL, _CRITERION, _MAX_ITER, _TEST_STEPS,
+          _RESTRICT_POINTERS) if flag.value is not None],
       trained_with={name: getattr(config, name) for name in settings},
       train_sizes=config.train_sizes, interval=dict(
           confidence=scoring.CONFIDENCE, resamples=scoring.RESAMPLES,

@@ -93,7 +93,7 @@ class Evaluator:
       # The limit is meant as it stands, not as one of training.
       self._models[key] = self._run.model(
           self._run.test_set(self._run.config.test_size, 1, 1),
-          eval_iterations=1, **settings)
+          is_limit=True, **settings)
     return self._models[key]
 
   def _show(self, point):

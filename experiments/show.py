@@ -41,9 +41,12 @@ _SOLVER = flags.DEFINE_string(
 _TOL = flags.DEFINE_float(
     'tol', None, "relative residual at which the solver stops (default: the "
     "run's)")
+_CRITERION = flags.DEFINE_string(
+    'criterion', None, 'what has to be at rest: the state as a whole (state) '
+    "or every single node (node) (default: the run's)")
 _MAX_ITER = flags.DEFINE_integer(
     'max_iter', None, 'the most solver steps in this solve (default: four '
-    "times the run's max_iter, as in its own test)")
+    "times the run's max_iter, as in its own test, and at least two a node)")
 _OUT = flags.DEFINE_string(
     'out', None, 'a folder for the pictures (default: RUN_FOLDER)')
 _ANIMATION = flags.DEFINE_boolean(
@@ -132,7 +135,8 @@ def main(argv):
   check_flags()
   run = trained.Run(folder, only_dear=True)
   out = output_folder(folder)
-  settings = run.solver_settings(_SOLVER.value, _TOL.value, _MAX_ITER.value)
+  settings = run.solver_settings(_SOLVER.value, _TOL.value, _MAX_ITER.value,
+                                 _CRITERION.value, size=_SIZE.value)
   sampler = choose_sample(run)
   from dear_jax.reasoning import tracing
   from dear_jax.reports import instances
@@ -140,7 +144,7 @@ def main(argv):
   feedback = sampler.batch(_SAMPLE.value)
   try:
     # The limit is meant as it stands, not as one of training.
-    model = run.model(sampler, eval_iterations=1, **settings)
+    model = run.model(sampler, is_limit=True, **settings)
     trace = tracing.trace(model, feedback)
     instance = instances.read(trace, feedback, run.algorithm)
     print(f'{run.algorithm}, size {_SIZE.value}, test sample {_SAMPLE.value}, '

@@ -68,28 +68,28 @@ class Run:
     except ValueError as e:
       cli.fail(str(e))
 
-  def solver_settings(self, solver=None, tol=None, max_iter=None):
-    """How it is solved: as in its own test, except for what is given."""
-    from dear_jax.data import samplers
-    from dear_jax.fixed_points import solvers
-    from dear_jax.models import dear
-    if solver is not None:
+  def solver_settings(self, solver=None, tol=None, max_iter=None,
+                      criterion=None, *, size):
+    """How a size is solved: as in a test, except for what is given."""
+    from dear_jax.networks import nets
+    from dear_jax.training import configs
+    for name, value in (('solver', solver), ('criterion', criterion)):
       try:
-        samplers.check_choice('solver', solver, solvers.METHODS)
+        configs.SETTINGS[name].check(value or getattr(self.config, name))
       except ValueError as e:
         cli.fail(str(e))
     return dict(
         solver=solver or self.config.solver, tol=tol or self.config.tol,
-        max_iter=max_iter or dear.EVAL_ITERATIONS * self.config.max_iter)
+        criterion=criterion or self.config.criterion,
+        max_iter=max_iter or nets.evaluation_limit(self.config.max_iter, size))
 
-  def model(self, sampler, *, with_teacher=False, eval_iterations=None,
-            **changes):
+  def model(self, sampler, *, with_teacher=False, is_limit=False, **changes):
     """The model with its trained parameters.
 
     Args:
       sampler: Of the samples that it is for.
       with_teacher: Whether it is to go on with its teacher, if it had one.
-      eval_iterations: As in `builders.build_model`, if it is not the default.
+      is_limit: As in `builders.build_model`.
       **changes: Settings, in place of those of the run.
 
     Returns:
@@ -108,8 +108,7 @@ class Run:
         teacher = builders.load_teacher(config, specs, examples)
       except checkpoints.RunError as e:
         cli.fail(str(e))
-    options = {} if eval_iterations is None else dict(
-        eval_iterations=eval_iterations)
-    model = builders.build_model(config, specs, examples, teacher, **options)
+    model = builders.build_model(config, specs, examples, teacher,
+                                 is_limit=is_limit)
     builders.set_params(model, self.params, examples, self._folder)
     return model

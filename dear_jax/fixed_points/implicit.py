@@ -131,7 +131,8 @@ def default_backward(forward: solvers.SolverConfig) -> solvers.SolverConfig:
   tol = forward.tol / 10
   if forward.stop_mode == 'abs':
     tol = min(tol, 0.01)
-  return dataclasses.replace(forward, tol=tol, stop_mode='rel', part_axis=None)
+  return dataclasses.replace(forward, tol=tol, stop_mode='rel', part_axis=None,
+                             restart=False)
 
 
 class BackwardReport(NamedTuple):

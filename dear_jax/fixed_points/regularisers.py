@@ -62,7 +62,8 @@ def jacobian_penalty(fun: Callable[..., _Tree],
 def residual_penalty(fun: Callable[..., _Tree],
                      value: _Tree,
                      *args: Any,
-                     mask: Optional[jax.Array] = None) -> jax.Array:
+                     mask: Optional[jax.Array] = None,
+                     weights: Optional[jax.Array] = None) -> jax.Array:
   """The mean over instances of `||f(z) - z||^2 / ||f(z)||^2` at the solution.
 
   A solution of a loose tolerance is not at rest, and nothing else in a loss
@@ -76,6 +77,7 @@ def residual_penalty(fun: Callable[..., _Tree],
     value: The fixed point.
     *args: Passed on to `fun`.
     mask: [B], true for the instances that count; all do by default.
+    weights: [B], how much each of them counts; 1 by default.
 
   Returns:
     A scalar.
@@ -86,6 +88,8 @@ def residual_penalty(fun: Callable[..., _Tree],
       jax.tree_util.tree_map(jnp.subtract, after, value))
   size = jax.lax.stop_gradient(per_instance.squared_norms(after))
   ratio = change / jnp.where(size > 0, size, 1.0)
+  if weights is not None:
+    ratio *= weights
   if mask is None:
     return jnp.mean(ratio)
   count = jnp.maximum(jnp.sum(mask.astype(ratio.dtype)), 1)

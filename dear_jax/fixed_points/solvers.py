@@ -41,6 +41,10 @@ SELECTIONS = config_lib.SELECTIONS
 _LAST_PART = 4
 
 
+# A part has begun to move when its residual is so many times its last one.
+_NEWS = 3.0
+
+
 class Parts(Protocol):
   """How to go on with some of the instances of a problem."""
 
@@ -255,6 +259,7 @@ class _State(NamedTuple):
   steps: _Array  # [B]
   settled: _Array  # [B], the result will not change any more
   failed: _Array  # [B], NaN or infinity came up
+  moves: _Array  # [B, parts], the last residuals of all parts
   memory: Any
   trajectory: Optional[_Array]  # [max_iter, B, D]
   residuals: Optional[_Array]  # [max_iter, B]
@@ -274,7 +279,8 @@ class _State(NamedTuple):
         origins=None,
         settled=take(self.settled) | fillers,
         **{name: take(getattr(self, name))
-           for name in ('point', 'best', 'steps', 'failed', 'memory')})
+           for name in ('point', 'best', 'steps', 'failed', 'moves',
+                        'memory')})
 
   def put(self, instances: _Array, part: '_State') -> '_State':
     """Takes over what became of some instances, but not how to go on."""
@@ -347,6 +353,7 @@ class _Problem:
         steps=jnp.zeros((batch_size,), jnp.int32),
         settled=no,
         failed=no,
+        moves=jnp.full_like(self._norms(point), jnp.inf),
         memory=self._method.init(point),
         trajectory=trajectory,
         residuals=residuals,
@@ -359,7 +366,8 @@ class _Problem:
     finite = jnp.all(jnp.isfinite(value), axis=-1)
     # Nothing that is not finite may enter the memory or the gradient.
     value = jnp.where(finite[:, None], value, state.point)
-    residual = lax.stop_gradient(self._residual(value, state.point))
+    moves = lax.stop_gradient(self._moves(value, state.point))
+    residual = jnp.max(moves, axis=-1)
     finite &= jnp.isfinite(residual)
     active = ~state.settled
     new = _Iterate(origin=state.point, value=value, residual=residual)
@@ -372,8 +380,9 @@ class _Problem:
         residual == 0)
     settled = state.settled | ~finite | done
 
-    proposal, memory = self._method.propose(state.step, state.point, value,
-                                            state.memory)
+    proposal, memory = self._method.propose(
+        state.step, state.point, value, state.memory,
+        self._has_news(moves, state.moves))
     sound = jnp.all(jnp.isfinite(proposal), axis=-1)
     proposal = jnp.where(sound[:, None], proposal, value)
     # A settled instance rests: it stays finite and costs no attention.
@@ -396,17 +405,25 @@ class _Problem:
         steps=state.steps + active,
         settled=settled,
         failed=state.failed | (active & ~finite),
+        moves=moves,
         memory=memory,
         trajectory=trajectory,
         residuals=residuals,
         origins=origins)
 
-  def _residual(self, value: _Array, point: _Array) -> _Array:
-    """The paper's pre-fixed-point criterion, one entry an instance."""
-    distance = self._norms(value - point)  # [B, parts]
+  def _moves(self, value: _Array, point: _Array) -> _Array:
+    """[B, parts]. Their maximum is the paper's pre-fixed-point criterion."""
+    distance = self._norms(value - point)
     if self._config.stop_mode == 'rel':
       distance = _ratio(distance, self._norms(value))
-    return jnp.max(distance, axis=-1)
+    return distance
+
+  def _has_news(self, moves: _Array, last_moves: _Array) -> _Array:
+    """[B], whether a part begins to move, which is to restart the solver."""
+    if not self._config.restart:
+      return jnp.zeros(len(moves), bool)
+    return jnp.any((moves >= self._config.tol)
+                   & (moves > _NEWS * last_moves), axis=-1)
 
   def _norms(self, flat: _Array) -> _Array:
     """[B, parts], the norms of the parts that have to be at rest."""

@@ -30,9 +30,20 @@ class Method(Protocol):
   def init(self, point: _Array) -> Any:
     """The memory before the first evaluation at a point [B, D]."""
 
-  def propose(self, step: _Array, point: _Array, value: _Array, memory: Any
-              ) -> Tuple[_Array, Any]:
-    """The next point after a value, and the memory then."""
+  def propose(self, step: _Array, point: _Array, value: _Array, memory: Any,
+              restart: _Array) -> Tuple[_Array, Any]:
+    """The next point after a value, and the memory then.
+
+    Args:
+      step: How many evaluations there were before.
+      point: [B, D], where it was evaluated.
+      value: [B, D], what that gave.
+      memory: What is known of earlier evaluations.
+      restart: [B], the instances that are to forget them.
+
+    Returns:
+      The next points [B, D], and the memory.
+    """
 
 
 class Picard:
@@ -45,8 +56,8 @@ class Picard:
     del point
     return ()
 
-  def propose(self, step, point, value, memory):
-    del step
+  def propose(self, step, point, value, memory, restart):
+    del step, restart
     return point + self._damping * (value - point), memory
 
 
@@ -54,6 +65,7 @@ class _AndersonMemory(NamedTuple):
   values: _Array  # [B, M, D], past f(z)
   changes: _Array  # [B, M, D], past f(z) - z
   gram: _Array  # [B, M, M], inner products of the changes
+  count: _Array  # [B], how many of the last evaluations are remembered
 
 
 class Anderson:
@@ -74,9 +86,10 @@ class Anderson:
     batch_size, size = point.shape
     history = jnp.zeros((batch_size, self._size, size), point.dtype)
     gram = jnp.zeros((batch_size, self._size, self._size), point.dtype)
-    return _AndersonMemory(values=history, changes=history, gram=gram)
+    return _AndersonMemory(values=history, changes=history, gram=gram,
+                           count=jnp.zeros((batch_size,), jnp.int32))
 
-  def propose(self, step, point, value, memory):
+  def propose(self, step, point, value, memory, restart):
     slot = step % self._size
     change = value - point
     replace = lax.dynamic_update_index_in_dim
@@ -87,22 +100,27 @@ class Anderson:
                      precision=lax.Precision.HIGHEST)
     gram = replace(memory.gram, row, slot, axis=1)
     gram = replace(gram, row, slot, axis=2)
-    weights = self._mixing_weights(gram, jnp.arange(self._size) <= step)
+    count = jnp.where(restart, 1, jnp.minimum(memory.count + 1, self._size))
+    age = (slot - jnp.arange(self._size)) % self._size
+    weights = self._mixing_weights(gram, age < count[:, None])
     mix = lambda history: jnp.einsum(  # pylint:disable=g-long-lambda
         'bm,bmd->bd', weights, history, precision=lax.Precision.HIGHEST)
     proposal = mix(values)
     if self._damping != 1.0:
       proposal -= (1 - self._damping) * mix(changes)
-    return proposal, _AndersonMemory(values, changes, gram)
+    return proposal, _AndersonMemory(values, changes, gram, count)
 
   def _mixing_weights(self, gram, used):
     """Solves `(G^T G + ridge I) a = 1` and scales `a` to sum one."""
+    used = used.astype(gram.dtype)
+    gram = gram * used[:, :, None] * used[:, None, :]
     trace = jnp.trace(gram, axis1=-2, axis2=-1)[:, None, None]
     scaled = gram / jnp.where(trace > 0, trace, 1.0)
-    # Slots that are still empty get weight zero, through a one on the diagonal.
-    diagonal = jnp.where(used, self._ridge, 1.0).astype(gram.dtype)
-    ones = jnp.broadcast_to(used.astype(gram.dtype), gram.shape[:-1])
-    weights = _solve_positive_definite(scaled + jnp.diag(diagonal), ones)
+    # Slots that are not used get weight zero, through a one on the diagonal.
+    diagonal = jnp.where(used > 0, self._ridge, 1.0).astype(gram.dtype)
+    weights = _solve_positive_definite(
+        scaled + diagonal[:, :, None] * jnp.eye(self._size, dtype=gram.dtype),
+        used)
     return weights / jnp.sum(weights, axis=-1, keepdims=True)
 
 
@@ -156,17 +174,19 @@ class Broyden:
     nothing = jnp.zeros_like(point)
     return _BroydenMemory(history, history, nothing, nothing)
 
-  def propose(self, step, point, value, memory):
+  def propose(self, step, point, value, memory, restart):
     change = value - point
     slot = (step - 1) % self._size
-    keep = jnp.where(slot == 0, 0.0, 1.0).astype(point.dtype)
-    left, right = memory.left * keep, memory.right * keep
+    forget = ((slot == 0) | restart)[:, None, None]
+    left = jnp.where(forget, 0.0, memory.left)
+    right = jnp.where(forget, 0.0, memory.right)
+    last_move = jnp.where(restart[:, None], 0.0, memory.move)
 
     # The rank-one update that makes the last step satisfy the secant equation.
     # On the first evaluation there is no last step, and the update is zero.
     change_diff = change - memory.change
-    row = _apply_low_rank(right, left, memory.move)
-    column = memory.move - _apply_low_rank(left, right, change_diff)
+    row = _apply_low_rank(right, left, last_move)
+    column = last_move - _apply_low_rank(left, right, change_diff)
     scale = dot(row, change_diff)
     eps = jnp.finfo(point.dtype).eps
     usable = jnp.abs(scale) > eps * jnp.sqrt(

@@ -20,10 +20,6 @@ import numpy as np
 
 _Array = jax.Array
 
-# How many times as many solver iterations as in training there are otherwise.
-EVAL_ITERATIONS = 4
-
-
 class DEARModel(base_model.ReasonerModel):
   """Deep equilibrium algorithmic reasoner, wherever a `BaselineModel` was.
 
@@ -55,7 +51,9 @@ class DEARModel(base_model.ReasonerModel):
                jacobian_weight: float = 1e-4,
                jacobian_fraction: float = 0.25,
                residual_weight: float = 0.0,
-               eval_iterations: int = EVAL_ITERATIONS,
+               wanted_steps: float = 0.0,
+               eval_iterations: int = 4,
+               eval_iterations_per_node: int = 2,
                noise_stddev: float = 0.0,
                restrict_pointers: Optional[bool] = None,
                layout: str = 'auto',
@@ -92,8 +90,12 @@ class DEARModel(base_model.ReasonerModel):
         anew for every step.
       residual_weight: Weight of the residual penalty: how much one more step
         would change. It keeps the equilibrium within reach of the solver.
+      wanted_steps: How many steps a solve may take before its residual counts,
+        and the more so the more it takes; with 0 all residuals count alike.
       eval_iterations: How many times as many solver iterations `predict` may
-        take.
+        take at least.
+      eval_iterations_per_node: How many it may take at least for every node of
+        a graph: news travels by one edge an iteration.
       noise_stddev: Standard deviation of noise on the processor's output, in
         training only. The paper's code has 0.001, in evaluation too, and draws
         it anew for every evaluation of the processor; here it is drawn once a
@@ -124,6 +126,9 @@ class DEARModel(base_model.ReasonerModel):
                        f'model, got {nb_msg_passing_steps}.')
     for setting, value in (('jacobian_weight', jacobian_weight),
                            ('residual_weight', residual_weight),
+                           ('wanted_steps', wanted_steps),
+                           ('eval_iterations_per_node',
+                            eval_iterations_per_node),
                            ('noise_stddev', noise_stddev),
                            ('align_weight', align_weight)):
       if value < 0:
@@ -136,8 +141,10 @@ class DEARModel(base_model.ReasonerModel):
           f'eval_iterations must be at least 1, got {eval_iterations}.')
     self._jacobian_weight = jacobian_weight
     self._residual_weight = residual_weight
+    self._wanted_steps = wanted_steps
     self._jacobian_fraction = jacobian_fraction
     self._eval_iterations = eval_iterations
+    self._eval_iterations_per_node = eval_iterations_per_node
     self._noise_stddev = noise_stddev
     self._stochastic_depth = stochastic_depth
     self._teacher = teacher
@@ -159,6 +166,7 @@ class DEARModel(base_model.ReasonerModel):
   def _make_net(self, **kwargs):
     return nets.EquilibriumNet(
         eval_iterations=self._eval_iterations,
+        eval_iterations_per_node=self._eval_iterations_per_node,
         noise_stddev=self._noise_stddev,
         jacobian_fraction=self._jacobian_fraction,
         split=self._devices.are_one,
@@ -223,6 +231,7 @@ class DEARModel(base_model.ReasonerModel):
     return _Extra(
         jacobian_weight=np.float32(self._jacobian_weight),
         residual_weight=np.float32(self._residual_weight),
+        wanted_steps=np.float32(self._wanted_steps),
         align_weight=np.float32(self._align_weight),
         teacher_params=self._teacher and self._teacher.device_params)
 
@@ -240,7 +249,8 @@ class DEARModel(base_model.ReasonerModel):
     metrics = dict(task_loss=task_loss, jacobian_penalty=penalty,
                    **_solver_metrics(net_output.solution))
     if self._residual_weight > 0:
-      residual_penalty = net_output.equilibrium.residual_penalty()
+      residual_penalty = net_output.equilibrium.residual_penalty(
+          extra.wanted_steps)
       loss += extra.residual_weight * residual_penalty
       metrics['residual_penalty'] = residual_penalty
     if self._teacher is not None:
@@ -332,6 +342,7 @@ class _Extra(NamedTuple):
   """Arguments, so that any value of them has one program."""
   jacobian_weight: Union[_Array, np.float32]
   residual_weight: Union[_Array, np.float32]
+  wanted_steps: Union[_Array, np.float32]
   align_weight: Union[_Array, np.float32]
   teacher_params: Any
 

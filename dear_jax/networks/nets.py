@@ -76,6 +76,7 @@ class EquilibriumNet(coding.CodingNet):
   def __init__(self,
                *args,
                eval_iterations: int,
+               eval_iterations_per_node: int = 0,
                noise_stddev: float,
                jacobian_fraction: float = 1.0,
                split: bool = True,
@@ -87,6 +88,8 @@ class EquilibriumNet(coding.CodingNet):
       *args: Of `CodingNet`.
       eval_iterations: How many times as many iterations a solve may take at
         evaluation.
+      eval_iterations_per_node: How many it may take there at least for every
+        node.
       noise_stddev: Standard deviation of the noise on the processor's output,
         in training.
       jacobian_fraction: The share of a batch that the Jacobian penalty is
@@ -97,7 +100,9 @@ class EquilibriumNet(coding.CodingNet):
       **kwargs: Of `CodingNet`.
     """
     super().__init__(*args, **kwargs)
-    self._eval_iterations = eval_iterations
+    self._eval_limit = functools.partial(
+        evaluation_limit, times=eval_iterations,
+        per_node=eval_iterations_per_node)
     self._noise_stddev = noise_stddev
     self._jacobian_fraction = jacobian_fraction
     self._split = split
@@ -109,8 +114,8 @@ class EquilibriumNet(coding.CodingNet):
     encoded = self.encode(inputs, index, asked.edge_list)
     solver = self.equilibrium.solver
     if asked.repred:
-      solver = dataclasses.replace(
-          solver, max_iter=self._eval_iterations * solver.max_iter)
+      solver = dataclasses.replace(solver, max_iter=self._eval_limit(
+          solver.max_iter, nb_nodes=encoded.node_fts.shape[1]))
     noise = None
     if not asked.repred and self._noise_stddev:
       noise = self._noise_stddev * jax.random.normal(
@@ -148,6 +153,25 @@ class EquilibriumNet(coding.CodingNet):
         output_preds=output_preds, solution=result.solution,
         jacobian_penalty=penalty, spectral_radius=radius, equilibrium=result,
         iterate_preds=iterate_preds)
+
+
+def evaluation_limit(max_iter: int, nb_nodes: int, times: int = 4,
+                     per_node: int = 2) -> int:
+  """The most iterations of a solve that nothing is learnt from.
+
+  News travels by one edge an iteration, so that a graph may need as many as it
+  has nodes.
+
+  Args:
+    max_iter: The limit in training.
+    nb_nodes: The size of the graph.
+    times: How many times that limit there are at least.
+    per_node: How many there are at least for every node.
+
+  Returns:
+    The limit.
+  """
+  return max(times * max_iter, per_node * nb_nodes)
 
 
 def _decode_iterates(decode, result: processors.EquilibriumResult,

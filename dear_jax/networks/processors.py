@@ -100,12 +100,24 @@ class EquilibriumResult(NamedTuple):
         self.fun, value, *args, key=key, mask=is_sound.at[instances].get(
             mode='fill', fill_value=False))
 
-  def residual_penalty(self) -> _Array:
-    """How much one more step would change, as a share of the state."""
+  def residual_penalty(self, wanted_steps: _Array) -> _Array:
+    """How much one more step would change, as a share of the state.
+
+    Args:
+      wanted_steps: How many steps a solve may take. An instance that takes no
+        more does not count, one that takes k times as many counts k^2 - 1
+        times. With 0 all of them count once.
+
+    Returns:
+      A scalar.
+    """
     sound = self._with_copies_of_failed()
+    steps = self.solution.steps.astype(self.nodes.dtype)
+    excess = jnp.square(steps / jnp.where(wanted_steps > 0, wanted_steps, 1))
     return regularisers.residual_penalty(
         self.fun, sound.solution.value, *sound.args,
-        mask=~self.solution.failed)
+        mask=~self.solution.failed, weights=jnp.where(
+            wanted_steps > 0, jnp.maximum(excess - 1, 0), 1))
 
   def spectral_radius(self, key: chex.PRNGKey, count: int = 4) -> _Array:
     """The mean over some instances of the step's spectral radius."""

@@ -103,7 +103,7 @@ class Reasoner:
 
   def __init__(self, config: configs.TrainConfig, params: Any, *,
                algorithm: Optional[str] = None,
-               eval_iterations: Optional[int] = None,
+               is_limit: bool = False,
                made_by: Optional[str] = None):
     """Constructs a reasoner; `load` is easier.
 
@@ -111,7 +111,7 @@ class Reasoner:
       config: The settings of the model.
       params: Its parameters.
       algorithm: Which of its algorithms to answer for, if it has several.
-      eval_iterations: As in `builders.build_model`, if it is not the default.
+      is_limit: As in `builders.build_model`.
       made_by: The commands that made it.
     """
     self.task = _choose_algorithm(config.algorithms, algorithm)
@@ -120,8 +120,7 @@ class Reasoner:
     self.made_by = made_by
     self._index = config.algorithms.index(self.task)
     self._params = params
-    self._options: Dict[str, Any] = {} if eval_iterations is None else dict(
-        eval_iterations=eval_iterations)
+    self._is_limit = is_limit
     self._samplers = [
         samplers.make_sampler(
             name, size=samplers.min_size(name), batch_size=1, seed=0,
@@ -293,7 +292,8 @@ class Reasoner:
         self.config, layout=layout, align_to=None, init_from=None)
     return builders.build_model(
         config, [sampler.spec for sampler in self._samplers],
-        [sampler.batch(0) for sampler in self._samplers], **self._options)
+        [sampler.batch(0) for sampler in self._samplers],
+        is_limit=self._is_limit)
 
   def _check_params(self, source: Union[str, os.PathLike]) -> None:
     """Raises a ValueError unless the parameters are those of the settings.
@@ -311,7 +311,8 @@ class Reasoner:
 
 def load(source: Union[str, os.PathLike], *, algorithm: Optional[str] = None,
          solver: Optional[str] = None, tol: Optional[float] = None,
-         max_iter: Optional[int] = None) -> Reasoner:
+         max_iter: Optional[int] = None, criterion: str = 'node'
+         ) -> Reasoner:
   """Loads a trained model, to be asked about one's own graphs and arrays.
 
   >>> reasoner = load('bfs')
@@ -329,7 +330,11 @@ def load(source: Union[str, os.PathLike], *, algorithm: Optional[str] = None,
       'picard' or 'broyden'.
     tol: In place of its tolerance.
     max_iter: The most iterations of a solve; otherwise as many as `train` has
-      in its test.
+      in its test, and at least twice as many as there are nodes.
+    criterion: What has to be at rest for a solve to have converged: every
+      single 'node', or the 'state' as a whole, which is what models are trained
+      with unless they were told otherwise. On a large graph a part of it may
+      still be moving while the whole hardly does.
 
   Returns:
     The reasoner.
@@ -346,9 +351,10 @@ def load(source: Union[str, os.PathLike], *, algorithm: Optional[str] = None,
   if given and config.model == 'nar':
     raise ValueError(f'{next(iter(given))} is of no use here: {source} was '
                      'trained with model=nar, which solves nothing.')
+  given['criterion'] = criterion
   reasoner = Reasoner(
       dataclasses.replace(config, **given), params, algorithm=algorithm,
-      eval_iterations=None if max_iter is None else 1, made_by=made_by)
+      is_limit=max_iter is not None, made_by=made_by)
   reasoner._check_params(source)
   return reasoner
 

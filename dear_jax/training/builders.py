@@ -3,7 +3,7 @@
 """Models from the settings of a run, and from the folders of others."""
 
 import os
-from typing import Any, Mapping, Optional, Sequence
+from typing import Any, Dict, Mapping, Optional, Sequence
 
 import clrs
 from dear_jax.models import base_model
@@ -20,8 +20,7 @@ _OPTIONAL = '_stop'
 def build_model(config: configs.TrainConfig, specs: Sequence[clrs.Spec],
                 examples: Sequence[clrs.Feedback],
                 teacher: Optional[nar.NARModel] = None,
-                eval_iterations: int = dear.EVAL_ITERATIONS
-                ) -> base_model.ReasonerModel:
+                is_limit: bool = False) -> base_model.ReasonerModel:
   """The model of a run, without parameters.
 
   Args:
@@ -29,13 +28,13 @@ def build_model(config: configs.TrainConfig, specs: Sequence[clrs.Spec],
     specs: One an algorithm.
     examples: A batch of every algorithm.
     teacher: From `load_teacher`, if there is one.
-    eval_iterations: As in `DEARModel`. With 1, `config.max_iter` is the limit
-      in evaluation too.
+    is_limit: Whether `config.max_iter` is the limit in evaluation too, and not
+      only in training.
 
   Returns:
     A `DEARModel` or a `NARModel`.
   """
-  common = dict(
+  common: Dict[str, Any] = dict(
       spec=list(specs), dummy_trajectory=list(examples),
       processor_factory=config.processor_factory(),
       hidden_dim=config.hidden_size, encoder_init=config.encoder_init,
@@ -47,11 +46,13 @@ def build_model(config: configs.TrainConfig, specs: Sequence[clrs.Spec],
       restrict_pointers=config.pointer_rule)
   if config.model == 'nar':
     return nar.NARModel(test_steps=config.test_steps, **common)
+  if is_limit:
+    common.update(eval_iterations=1, eval_iterations_per_node=0)
   return dear.DEARModel(
       jacobian_weight=config.jacobian_weight,
       jacobian_fraction=config.jacobian_fraction,
       residual_weight=config.residual_weight,
-      eval_iterations=eval_iterations,
+      wanted_steps=config.wanted_steps,
       noise_stddev=config.noise_stddev,
       stochastic_depth=config.stochastic_depth, teacher=teacher,
       align_weight=config.align_weight, **common)

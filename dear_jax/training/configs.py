@@ -85,6 +85,14 @@ class TrainConfig:
       choices=('anderson', 'picard', 'broyden'))
   tol: float = setting(
       0.1, 'Relative residual at which an instance has converged.', above=0)
+  criterion: str = setting(
+      'state', 'What has to be at rest when an instance has converged: its '
+      'state as a whole (state), as in the paper, or every single node '
+      '(node).', choices=('state', 'node'))
+  restart: bool = setting(
+      False, 'Whether the solver forgets what it remembers of an instance when '
+      'a part of it that was at rest begins to move. Where news travels from '
+      'node to node, Anderson acceleration would hold it up.')
   max_iter: int = setting(
       40, 'The most solver steps in training; four times as many in validation '
       'and test.', low=1)
@@ -114,6 +122,10 @@ class TrainConfig:
       0.0, 'Weight of the residual penalty: how much one more step would '
       'change. Where training leaves the equilibrium, 1 keeps it '
       '(docs/implicit.md).', low=0)
+  wanted_steps: float = setting(
+      0.0, 'Solver steps from which on the residual penalty applies to an '
+      'instance: at k times as many its weight is k^2 - 1 times residual_weight. '
+      'With 0 it applies to all alike.', low=0)
 
   batch_size: int = setting(
       32, 'Samples in a training batch.', low=1, heading='Training')
@@ -337,8 +349,10 @@ class TrainConfig:
   def forward_solver(self) -> 'solvers.SolverConfig':
     """The solver of the equilibrium, in training."""
     from dear_jax.fixed_points import solvers
-    return solvers.SolverConfig(method=self.solver, tol=self.tol,
-                                max_iter=self.max_iter)
+    return solvers.SolverConfig(
+        method=self.solver, tol=self.tol, max_iter=self.max_iter,
+        part_axis=1 if self.criterion == 'node' else None,
+        restart=self.restart)
 
   def backward_solver(self) -> 'solvers.SolverConfig':
     """The solver of the linear system of the damped or implicit gradient."""
