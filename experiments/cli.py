@@ -11,6 +11,7 @@ import os
 import re
 import sys
 import traceback
+from typing import Optional
 
 from absl import flags
 from absl import logging
@@ -61,6 +62,14 @@ def parse_flags(argv, positional=None, several=False):
 
 parse_run_folder = functools.partial(parse_flags, positional='RUN_FOLDER')
 parse_run_folders = functools.partial(parse_run_folder, several=True)
+
+
+def define(setting, text):
+  """Defines the flag of a setting of runs; None is that it is not given."""
+  kinds = {int: flags.DEFINE_integer, Optional[int]: flags.DEFINE_integer,
+           float: flags.DEFINE_float, Optional[float]: flags.DEFINE_float,
+           bool: flags.DEFINE_boolean}
+  return kinds.get(setting.type, flags.DEFINE_string)(setting.flag, None, text)
 
 
 def define_import():

@@ -185,10 +185,6 @@ def main(argv):
   output = _OUTPUT.value or os.path.join(folder, 'convergence')
   cli.check_output(_OUTPUT, output + '.json')
   cli.prepare()
-<<<<<<< HEAD
-  from dear_jax.fixed_points import solvers
-=======
->>>>>>> 30e92ae1f8cf898d5066cbfc43a65db431bdd1c2
   from dear_jax.networks import gradients
   import numpy as np
   config = run.config

@@ -52,17 +52,7 @@ def _defaults(name):
   return f'(default: {_FULL[name]}; with --quick: {_QUICK[name]})'
 
 
-_SOLVER = flags.DEFINE_string(
-    'solver', None, "anderson, picard or broyden (default: the run's)")
-_TOL = flags.DEFINE_float(
-    'tol', None, "relative residual at which the solver stops (default: the "
-    "run's)")
-_CRITERION = flags.DEFINE_string(
-    'criterion', None, 'what has to be at rest: the state as a whole (state) '
-    "or every single node (node) (default: the run's)")
-_MAX_ITER = flags.DEFINE_integer(
-    'max_iter', None, 'the most solver steps in this evaluation (default: four '
-    "times the run's max_iter, as in its own test, and at least two a node)")
+_SOLVER, _TOL, _CRITERION, _MAX_ITER = trained.define_solver()
 _MODEL = flags.DEFINE_string(
     'model', None, "dear or nar: use the run's parameters in this kind of "
     "model (default: the run's)")
@@ -126,9 +116,7 @@ def is_tolerance(value):
 
 def check_flags():
   """Fails if a flag cannot be right, whatever the run is."""
-  if _TOL.value is not None and not is_tolerance(_TOL.value):
-    cli.fail(f'--tol must be a number above 0, got {_TOL.value:g}.')
-  for flag in (_MAX_ITER, _SAMPLES, _BATCH_SIZE):
+  for flag in (_SAMPLES, _BATCH_SIZE):
     if flag.value is not None and flag.value < 1:
       cli.fail(f'--{flag.name} must be at least 1, got {flag.value}.')
   read_numbers(_SIZES, int, lambda x: x > 0, 'sizes')

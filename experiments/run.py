@@ -26,7 +26,6 @@ import os
 import shlex
 import sys
 import time
-from typing import Optional
 
 from absl import app
 from absl import flags
@@ -34,15 +33,10 @@ import cli
 from dear_jax.data import task_names
 from dear_jax.training import configs
 
-_DEFINE = {int: flags.DEFINE_integer, Optional[int]: flags.DEFINE_integer,
-           float: flags.DEFINE_float, Optional[float]: flags.DEFINE_float,
-           bool: flags.DEFINE_boolean}
-
 # None of them has a default of its own, so that presets and resumed runs can
 # tell what was asked for.
 for _setting in configs.SETTINGS.values():
-  _DEFINE.get(_setting.type, flags.DEFINE_string)(
-      _setting.flag, None, _setting.help)
+  cli.define(_setting, _setting.help)
 flags.DEFINE_alias('algorithms', 'algorithm')
 flags.DEFINE_alias('processor_type', 'processor')
 _PRESET = flags.DEFINE_string(

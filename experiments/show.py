@@ -25,7 +25,6 @@ run's test, which training did not see. Needs matplotlib.
 """
 
 import importlib.util
-import math
 import os
 
 from absl import app
@@ -36,17 +35,7 @@ import trained
 _SIZE = flags.DEFINE_integer('size', 16, 'size of the instance')
 _SAMPLE = flags.DEFINE_integer(
     'sample', 0, "number of the instance among the run's test samples")
-_SOLVER = flags.DEFINE_string(
-    'solver', None, "anderson, picard or broyden (default: the run's)")
-_TOL = flags.DEFINE_float(
-    'tol', None, "relative residual at which the solver stops (default: the "
-    "run's)")
-_CRITERION = flags.DEFINE_string(
-    'criterion', None, 'what has to be at rest: the state as a whole (state) '
-    "or every single node (node) (default: the run's)")
-_MAX_ITER = flags.DEFINE_integer(
-    'max_iter', None, 'the most solver steps in this solve (default: four '
-    "times the run's max_iter, as in its own test, and at least two a node)")
+_SOLVER, _TOL, _CRITERION, _MAX_ITER = trained.define_solver()
 _OUT = flags.DEFINE_string(
     'out', None, 'a folder for the pictures (default: RUN_FOLDER)')
 _ANIMATION = flags.DEFINE_boolean(
@@ -58,13 +47,8 @@ _DPI = 120
 _MOST_ROWS = 20
 
 
-def check_flags():
-  """Fails if a flag cannot be right, whatever the run is."""
-  if _TOL.value is not None and not (math.isfinite(_TOL.value)
-                                     and _TOL.value > 0):
-    cli.fail(f'--tol must be a number above 0, got {_TOL.value:g}.')
-  if _MAX_ITER.value is not None and _MAX_ITER.value < 1:
-    cli.fail(f'--max_iter must be at least 1, got {_MAX_ITER.value}.')
+def check_libraries():
+  """Fails if what draws the pictures is not installed."""
   if importlib.util.find_spec('matplotlib') is None:
     cli.fail('matplotlib is not installed, which draws the pictures: pip '
              "install 'dear-jax[plots]' installs it.", code=1)
@@ -132,7 +116,7 @@ def draw(trace, feedback, run, settings, out):
 
 def main(argv):
   folder = argv[1]
-  check_flags()
+  check_libraries()
   run = trained.Run(folder, only_dear=True)
   out = output_folder(folder)
   settings = run.solver_settings(_SOLVER.value, _TOL.value, _MAX_ITER.value,

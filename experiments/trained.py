@@ -3,8 +3,38 @@
 """Trained models, for commands that look at a run folder."""
 
 import dataclasses
+import functools
 
+from absl import flags
 import cli
+from dear_jax.training import configs
+
+# A flag that is defined here is one of the command that asks for it.
+flags.disclaim_key_flags()
+
+
+def define_solver():
+  """Defines and returns flags for solving otherwise than in the run's test."""
+  texts = {x: f"{configs.SETTINGS[x].meaning} ({configs.SETTINGS[x].limits}; "
+              "default: the run's)" for x in ('solver', 'tol', 'criterion')}
+  texts['max_iter'] = (
+      "The most solver steps (default: four times the run's max_iter, as in "
+      'its own test, and at least two a node)')
+  defined = [cli.define(configs.SETTINGS[x], texts[x]) for x in texts]
+  for flag in defined:
+    flags.register_validator(
+        flag, functools.partial(_check, configs.SETTINGS[flag.name]))
+  return defined
+
+
+def _check(setting, value):
+  """Whether a flag can have this value; None is that it is not given."""
+  try:
+    if value is not None:
+      setting.check(value)
+    return True
+  except ValueError as e:
+    raise flags.ValidationError(str(e)) from e
 
 
 class Run:
@@ -15,7 +45,6 @@ class Run:
       import clrs  # noqa: F401, which all that follows would import aloud
       from dear_jax.data import logs
       from dear_jax.training import checkpoints
-      from dear_jax.training import configs
     cli.import_parts()
     try:
       with logs.quiet_absl():
@@ -72,12 +101,6 @@ class Run:
                       criterion=None, *, size):
     """How a size is solved: as in a test, except for what is given."""
     from dear_jax.networks import nets
-    from dear_jax.training import configs
-    for name, value in (('solver', solver), ('criterion', criterion)):
-      try:
-        configs.SETTINGS[name].check(value or getattr(self.config, name))
-      except ValueError as e:
-        cli.fail(str(e))
     return dict(
         solver=solver or self.config.solver, tol=tol or self.config.tol,
         criterion=criterion or self.config.criterion,
