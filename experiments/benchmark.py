@@ -32,7 +32,6 @@ import sys
 import tempfile
 import time
 
-from absl import app
 from absl import flags
 import cli
 import measuring
@@ -49,11 +48,9 @@ _OUT = flags.DEFINE_string('out', 'benchmark.json', 'file for the numbers')
 _FIRST_STEP = flags.DEFINE_boolean(
     'first_step', False, 'only print how long the first training step takes, '
     'from the start of the program; the benchmark calls itself with this')
-
 _LARGE_GRAPH = flags.DEFINE_boolean(
     'large_graph', False, 'only print time and memory of BFS on a large sparse '
     'graph; the benchmark calls itself with this')
-
 _BATCH_SIZE = flags.DEFINE_integer(
     'batch_size', 32, 'batch to train with, and to infer with besides 1',
     lower_bound=1)
@@ -68,8 +65,6 @@ _WIDTH = flags.DEFINE_integer('width', 128, 'width of the node states',
 _ITERATIONS = 10
 # Larger dense batches would need more memory than a laptop has.
 _MOST_PAIRS = 32 * 128 * 128
-# Parameters have to stay as they are, so that solves do.
-_LEARNING_RATE = 1e-12
 
 
 def sampler_of(size, batch_size):
@@ -90,17 +85,15 @@ def model_of(sampler, gradient='damped', max_iter=40, layout=None,
   batch = measuring.typical_batch(sampler)
   model = dear_jax.DEARModel(
       sampler.spec, batch, config.processor_factory(), hidden_dim=_WIDTH.value,
-      encoder_init=config.encoder_init, learning_rate=_LEARNING_RATE,
+      encoder_init=config.encoder_init, learning_rate=measuring.LEARNING_RATE,
       grad_clip_max_norm=config.grad_clip_max_norm,
       jacobian_fraction=jacobian_fraction or config.jacobian_fraction,
       layout=layout or _LAYOUT.value)
   model.init(batch.features, 0)
   if _RUN.value:
-    try:
+    with cli.failing(checkpoints.RunError, code=1):
       builders.set_params(model, checkpoints.load_kept(_RUN.value), [batch],
                           _RUN.value)
-    except checkpoints.RunError as e:
-      cli.fail(str(e), code=1)
   return model, batch
 
 
@@ -398,7 +391,7 @@ def main(unused_argv):
     from dear_jax.training import checkpoints
     import jax
   cli.check_output(_OUT, _OUT.value)
-  try:
+  with cli.failing(ValueError, checkpoints.RunError):
     samplers.check_choice('task', _TASK.value, samplers.task_names())
     samplers.check_choice('processor', _PROCESSOR.value, processors.KINDS)
     samplers.check_choice('layout', _LAYOUT.value, base_model.LAYOUTS)
@@ -408,8 +401,6 @@ def main(unused_argv):
       samplers.check_size(_TASK.value, name, size)
     if _RUN.value:
       check_run()
-  except (ValueError, checkpoints.RunError) as e:
-    cli.fail(str(e))
   cli.prepare()
   results = {
       'task': _TASK.value, 'processor': _PROCESSOR.value,
@@ -431,4 +422,4 @@ def main(unused_argv):
 
 
 if __name__ == '__main__':
-  app.run(main, flags_parser=cli.parse_flags)
+  cli.run(main)

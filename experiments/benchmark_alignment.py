@@ -16,7 +16,6 @@ stdout; progress goes to stderr.
 
 import functools
 
-from absl import app
 from absl import flags
 import cli
 import measuring
@@ -30,17 +29,15 @@ _SIZE = flags.DEFINE_integer('size', 16, 'size of the instances',
                              lower_bound=2)
 cli.define_import()
 
-# Parameters have to stay as they are, so that solves do.
-_LEARNING_RATE = 1e-12
-
 
 def measure(run, sampler):
   """Median seconds of a step with and without alignment, and of the teacher."""
   import jax
   batch = sampler.batch(0)
   key = jax.random.PRNGKey(0)
-  plain = run.model(sampler, learning_rate=_LEARNING_RATE)
-  aligned = run.model(sampler, with_teacher=True, learning_rate=_LEARNING_RATE)
+  plain = run.model(sampler, learning_rate=measuring.LEARNING_RATE)
+  aligned = run.model(sampler, with_teacher=True,
+                      learning_rate=measuring.LEARNING_RATE)
   for model in (plain, aligned):
     model.restart(run.params)
   teacher = aligned.teacher
@@ -118,10 +115,8 @@ def main(argv):
              'with it.')
   sampler = run.sampler(_SIZE.value, run.config.batch_size, split='train',
                         with_lengths=True)
-  try:
+  with cli.failing(code=1):
     seconds, model = measure(run, sampler)
-  except ValueError as e:
-    cli.fail(str(e).splitlines()[0], code=1)
   cosines = compare_gradients(model, sampler)
   cli.progress('')
   plain, aligned = seconds['plain step'], seconds['aligned step']
@@ -142,4 +137,4 @@ def main(argv):
 
 
 if __name__ == '__main__':
-  app.run(main, flags_parser=cli.parse_run_folder)
+  cli.run(main, cli.parse_run_folder)

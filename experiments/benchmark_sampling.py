@@ -24,7 +24,6 @@ import statistics
 import tempfile
 import time
 
-from absl import app
 from absl import flags
 import cli
 
@@ -111,15 +110,13 @@ def main(unused_argv):
       import clrs
       from dear_jax.data import samplers
     names = [name.strip() for name in _TASKS.value.split(',')]
-    try:
+    with cli.failing():
       for name in names:
         samplers.check_choice('task', name, sorted(clrs.SPECS))
       sizes = [int(size) for size in _SIZES.value.split(',')]
       for name in names:
         for size in sizes:
           samplers.check_size(name, 'sizes', size)
-    except ValueError as e:
-      cli.fail(str(e))
     cli.prepare()
     report(names, sizes)
 
@@ -168,4 +165,4 @@ def report(names, sizes):
 
 
 if __name__ == '__main__':
-  app.run(main, flags_parser=cli.parse_flags)
+  cli.run(main)

@@ -13,6 +13,7 @@ import sys
 import traceback
 from typing import Optional
 
+from absl import app
 from absl import flags
 from absl import logging
 
@@ -29,6 +30,25 @@ def fail(message: str, code: int = 2):
   """Ends the program with one line on stderr."""
   print(f'{os.path.basename(sys.argv[0])}: {message}', file=sys.stderr)
   sys.exit(code)
+
+
+def run(main, flags_parser=None):
+  """Runs a command; Ctrl-C is answered in one line, whatever it was doing."""
+  def safely(argv):
+    try:
+      main(argv)
+    except KeyboardInterrupt:
+      fail('aborted.', code=130)
+  app.run(safely, flags_parser=flags_parser or parse_flags)
+
+
+@contextlib.contextmanager
+def failing(*errors, code=2):
+  """Ends the program with one line on such errors, by default ValueErrors."""
+  try:
+    yield
+  except errors or ValueError as e:
+    fail(str(e).splitlines()[0], code)
 
 
 def parse_flags(argv, positional=None, several=False):
@@ -112,6 +132,8 @@ def _import(name):
   folder = os.path.dirname(path) if path else os.getcwd()
   if folder not in sys.path:
     sys.path.append(folder)
+  with silence():
+    import clrs  # noqa: F401, which the user's code would import aloud
   try:
     if path is None:
       importlib.import_module(module)
@@ -169,6 +191,14 @@ def prepare():
   compile_cache.enable_compilation_cache()
   if jax.default_backend() == 'cpu':
     host_memory.keep_freed_memory()
+
+
+def need(extra, *libraries):
+  """Fails unless libraries are installed, which an extra of dear-jax has."""
+  for name in libraries:
+    if importlib.util.find_spec(name) is None:
+      fail(f"{name} is not installed: pip install 'dear-jax[{extra}]' gets it.",
+           code=1)
 
 
 def check_output(flag, path):

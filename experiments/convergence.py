@@ -24,7 +24,6 @@ import dataclasses
 import os
 import sys
 
-from absl import app
 from absl import flags
 import cli
 import trained
@@ -201,10 +200,8 @@ def main(argv):
     backward = dataclasses.replace(backward, max_iter=_BACKWARD_MAX_ITER.value)
   sampler = run.sampler(_SIZE.value, _INSTANCES.value)
   cli.progress('solving')
-  try:
+  with cli.failing(code=1):
     model = run.model(sampler, layout='dense')
-  except ValueError as e:
-    cli.fail(str(e), code=1)
   found, arrays = look_at(
       model, sampler.batch(0),
       dataclasses.replace(config.forward_solver(), tol=tol), backward, decay)
@@ -252,4 +249,4 @@ def main(argv):
 
 
 if __name__ == '__main__':
-  app.run(main, flags_parser=cli.parse_run_folder)
+  cli.run(main, cli.parse_run_folder)

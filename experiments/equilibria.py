@@ -23,9 +23,7 @@ which the hints that hold the output no longer change.
 """
 
 import dataclasses
-import time
 
-from absl import app
 from absl import flags
 import cli
 
@@ -40,18 +38,13 @@ _SEED = flags.DEFINE_integer('seed', 0, 'seed of the samples', lower_bound=0,
 _OUTPUT = flags.DEFINE_string(
     'output', None, 'a JSON file for all figures (default: none is written)')
 
-# Seconds after which it is worth saying how far it is.
-_PATIENCE = 3.0
-
 
 def analyse_all(names):
-  """The reports of all algorithms, with progress on stderr if it takes long."""
+  """The reports of all algorithms, with progress on stderr."""
   from dear_jax.theory import equilibria
-  start = time.monotonic()
   reports = []
   for i, name in enumerate(names):
-    if time.monotonic() - start > _PATIENCE:
-      cli.progress(f'{i + 1}/{len(names)} {name}')
+    cli.progress(f'{i + 1}/{len(names)} {name}')
     reports.append(equilibria.analyse(name, equilibria.sample(
         name, _SIZE.value, _SAMPLES.value, _SEED.value)))
   cli.progress('')
@@ -93,15 +86,11 @@ def main(unused_argv):
   names = list(equilibria.ALGORITHMS)
   if _ALGORITHM.value is not None:
     known, names = names, [x.strip() for x in _ALGORITHM.value.split(',')]
-    try:
+    with cli.failing():
       for name in names:
         samplers.check_choice('algorithm', name, known)
-    except ValueError as e:
-      cli.fail(str(e))
-  try:
+  with cli.failing(RuntimeError, code=1):
     reports = analyse_all(names)
-  except RuntimeError as e:
-    cli.fail(str(e), code=1)
   print_reports(reports)
   if _OUTPUT.value is not None:
     cli.write_json(_OUTPUT.value, dict(
@@ -111,4 +100,4 @@ def main(unused_argv):
 
 
 if __name__ == '__main__':
-  app.run(main, flags_parser=cli.parse_flags)
+  cli.run(main)

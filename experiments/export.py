@@ -14,7 +14,6 @@ as `made_by` of the loaded reasoner.
 import os
 import pathlib
 
-from absl import app
 from absl import flags
 import cli
 
@@ -37,14 +36,12 @@ def main(argv):
     cli.fail(f'{folder} is not a run folder.')
   if not out.parent.is_dir():
     cli.fail(f'There is no folder {out.parent} to write {out.name} to.')
-  try:
+  with cli.failing():
     reasoner = load(folder)
     with cli.writing(out):
       reasoner.save(out, made_by=_COMMAND.value)
-  except ValueError as e:
-    cli.fail(str(e))
   print(f'{out}: {reasoner}, {out.stat().st_size / 2**20:.2f} MiB')
 
 
 if __name__ == '__main__':
-  app.run(main, flags_parser=cli.parse_run_folder)
+  cli.run(main, cli.parse_run_folder)

@@ -16,7 +16,6 @@ table in Markdown on stdout; progress goes to stderr.
 
 import os
 
-from absl import app
 from absl import flags
 import cli
 import trained
@@ -86,10 +85,8 @@ def main(argv):
   rows = []
   for name, changes in choices.items():
     cli.progress(name)
-    try:
+    with cli.failing():
       model = run.model(sampler, jacobian_weight=0.0, **changes)
-    except ValueError as e:
-      cli.fail(str(e))
     grads, (steps, converged) = measure(model, batches)
     if name == 'one step':
       one_step = unit(grads.mean(axis=0))
@@ -115,4 +112,4 @@ def main(argv):
 
 
 if __name__ == '__main__':
-  app.run(main, flags_parser=cli.parse_run_folder)
+  cli.run(main, cli.parse_run_folder)

@@ -22,13 +22,11 @@ the parameters that were kept, which compiles a program first.
 
 import contextlib
 import glob
-import importlib.util
 import io
 import os
 import sys
 import time
 
-from absl import app
 from absl import flags
 import cli
 
@@ -107,14 +105,6 @@ def read_runs(folders, labels):
     cli.fail(str(e))
   except OSError as e:
     cli.fail(f'{e.filename} cannot be read ({e.strerror}).')
-
-
-def check_libraries():
-  """Fails if what makes the page is not installed."""
-  for name in ('jinja2', 'plotly'):
-    if importlib.util.find_spec(name) is None:
-      cli.fail(f"{name} is not installed, which makes the page: pip install "
-               "'dear-jax[reports]'", code=1)
 
 
 def solve_all(runs):
@@ -199,7 +189,7 @@ def main(argv):
   check_folders(folders)
   labels = read_labels(folders)
   page, picture = output_paths(folders[0])
-  check_libraries()
+  cli.need('reports', 'jinja2', 'plotly')
   with cli.silence():
     import dear_jax
     from dear_jax.data import files
@@ -241,12 +231,10 @@ def main(argv):
     # A full disk is told of without the name of the file.
     cli.fail(f'{e.filename or page} cannot be written ({e.strerror or e}).',
              code=1)
-  except KeyboardInterrupt:
-    cli.fail('aborted.', code=130)
   print(f'Wrote {", ".join(written)}.', file=sys.stderr)
   for text in lacking:
     print(text, file=sys.stderr)
 
 
 if __name__ == '__main__':
-  app.run(main, flags_parser=cli.parse_run_folders)
+  cli.run(main, cli.parse_run_folders)

@@ -27,7 +27,6 @@ import shlex
 import sys
 import time
 
-from absl import app
 from absl import flags
 import cli
 from dear_jax.data import task_names
@@ -96,26 +95,18 @@ def default_workdir(config) -> str:
 
 def main(unused_argv):
   cli.import_parts()
-  try:
-    with cli.silence():  # for some settings, tasks are looked at
-      config = make_config()
-  except ValueError as e:
-    cli.fail(str(e))
+  with cli.failing(), cli.silence():  # for some settings, tasks are looked at
+    config = make_config()
   with cli.silence():
     # Not at the top: --help and mistakes should not wait for it.
     from dear_jax.training import checkpoints
     from dear_jax.training import loop
   workdir = _WORKDIR.value or default_workdir(config)
   cli.prepare()
-  try:
-    with contextlib.redirect_stdout(sys.stderr):
-      result = loop.train(config, workdir, resume=_RESUME.value)
-  except checkpoints.RunError as e:
-    cli.fail(str(e))
-  except FloatingPointError as e:
-    cli.fail(str(e), code=1)
-  except KeyboardInterrupt:
-    cli.fail('aborted.', code=130)
+  with (cli.failing(checkpoints.RunError),
+        cli.failing(FloatingPointError, code=1),
+        contextlib.redirect_stdout(sys.stderr)):
+    result = loop.train(config, workdir, resume=_RESUME.value)
   if result.get('interrupted'):
     command = shlex.join(
         ['python', sys.argv[0], f'--workdir={workdir}', '--resume',
@@ -126,4 +117,4 @@ def main(unused_argv):
 
 
 if __name__ == '__main__':
-  app.run(main, flags_parser=parse_flags)
+  cli.run(main, parse_flags)

@@ -24,10 +24,8 @@ are beneath. Prints a table in Markdown on stdout. Samples are those of the
 run's test, which training did not see. Needs matplotlib.
 """
 
-import importlib.util
 import os
 
-from absl import app
 from absl import flags
 import cli
 import trained
@@ -45,13 +43,6 @@ cli.define_import()
 _NAME = 'equilibrium'
 _DPI = 120
 _MOST_ROWS = 20
-
-
-def check_libraries():
-  """Fails if what draws the pictures is not installed."""
-  if importlib.util.find_spec('matplotlib') is None:
-    cli.fail('matplotlib is not installed, which draws the pictures: pip '
-             "install 'dear-jax[plots]' installs it.", code=1)
 
 
 def output_folder(folder):
@@ -76,10 +67,8 @@ def choose_sample(run):
     cli.fail(f'--sample must be in 0..{count - 1}, as the run has {count} test '
              f'samples, got {_SAMPLE.value}.')
   sampler = run.test_set(_SIZE.value, count, 1)
-  try:
+  with cli.failing():
     instances.kind_of(run.algorithm, sampler.spec)
-  except ValueError as e:
-    cli.fail(str(e))
   return sampler
 
 
@@ -116,7 +105,7 @@ def draw(trace, feedback, run, settings, out):
 
 def main(argv):
   folder = argv[1]
-  check_libraries()
+  cli.need('plots', 'matplotlib')
   run = trained.Run(folder, only_dear=True)
   out = output_folder(folder)
   settings = run.solver_settings(_SOLVER.value, _TOL.value, _MAX_ITER.value,
@@ -136,12 +125,10 @@ def main(argv):
           f'{instance.ending()}.\n')
     print_iterations(instance)
     draw(trace, feedback, run, settings, out)
-  except KeyboardInterrupt:
-    cli.fail('aborted.', code=130)
   except ValueError as e:
     # Such as parameters that another version of the library has named.
     cli.fail(f'{folder} cannot be shown: {str(e).splitlines()[0]}', code=1)
 
 
 if __name__ == '__main__':
-  app.run(main, flags_parser=cli.parse_run_folder)
+  cli.run(main, cli.parse_run_folder)

@@ -46,12 +46,9 @@ class Run:
       from dear_jax.data import logs
       from dear_jax.training import checkpoints
     cli.import_parts()
-    try:
-      with logs.quiet_absl():
-        self.config = configs.load_config(folder)
-        self.params = checkpoints.load_kept(folder)
-    except checkpoints.RunError as e:
-      cli.fail(str(e))
+    with cli.failing(checkpoints.RunError), logs.quiet_absl():
+      self.config = configs.load_config(folder)
+      self.params = checkpoints.load_kept(folder)
     if len(self.config.algorithms) > 1:
       cli.fail(f'{folder} was trained on {len(self.config.algorithms)} '
                'algorithms; this needs a run with one.')
@@ -64,13 +61,11 @@ class Run:
   def sampler(self, size, batch_size, split='test', with_lengths=False):
     """Samples that training did not see, unless asked for those."""
     import dear_jax
-    try:
+    with cli.failing():
       return dear_jax.make_sampler(self.algorithm, size=size,
                                    batch_size=batch_size,
                                    seed=self.config.seed, split=split,
                                    with_lengths=with_lengths)
-    except ValueError as e:
-      cli.fail(str(e))
 
   def test_set(self, size, num_samples, batch_size):
     """The samples that the run is tested on, if the numbers are the run's."""
@@ -92,10 +87,8 @@ class Run:
 
   def change(self, **changes):
     """Puts settings in place of those of the run; fails if they are wrong."""
-    try:
+    with cli.failing():
       self.config = dataclasses.replace(self.config, **changes)
-    except ValueError as e:
-      cli.fail(str(e))
 
   def solver_settings(self, solver=None, tol=None, max_iter=None,
                       criterion=None, *, size):
@@ -127,10 +120,8 @@ class Run:
     specs, examples = [sampler.spec], [sampler.batch(0)]
     teacher = None
     if with_teacher:
-      try:
+      with cli.failing(checkpoints.RunError):
         teacher = builders.load_teacher(config, specs, examples)
-      except checkpoints.RunError as e:
-        cli.fail(str(e))
     model = builders.build_model(config, specs, examples, teacher,
                                  is_limit=is_limit)
     builders.set_params(model, self.params, examples, self._folder)

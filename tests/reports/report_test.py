@@ -126,8 +126,8 @@ def test_without_what_makes_the_page(call, tmp_path):
   for name in ('plotly', 'jinja2'):
     code, out, err = call(folder, '--nosolve', hide=[name])
     assert code == 1 and not out
-    assert err == (f'report.py: {name} is not installed, which makes the page: '
-                   "pip install 'dear-jax[reports]'\n")
+    assert err == (f'report.py: {name} is not installed: pip install '
+                   "'dear-jax[reports]' gets it.\n")
   assert sorted(os.listdir(folder)) == [
       'config.json', 'metrics.jsonl', 'result.json']
 

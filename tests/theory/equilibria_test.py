@@ -185,4 +185,12 @@ def test_a_mistake_is_one_line(command, arg, message):
   assert code == 2
   assert message in err
   assert err.count('\n') == 1
+
+
+def test_an_interrupt_is_answered_in_one_line(monkeypatch):
+  def interrupt(*unused_args):
+    raise KeyboardInterrupt
+  monkeypatch.setattr(equilibria, 'sample', interrupt)
+  code, out, err = commands.Command('equilibria.py')('--algorithm=bfs')
+  assert (code, out) == (130, '') and err.endswith('equilibria.py: aborted.\n')
   assert not out
