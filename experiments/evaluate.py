@@ -13,6 +13,10 @@ Examples:
   # the parameters of a baseline, solved for an equilibrium
   python experiments/evaluate.py RUN_FOLDER --model=dear --only=sizes
 
+  # on other graphs than Erdos-Renyi ones, small and large
+  python experiments/evaluate.py RUN_FOLDER --only=graphs --sizes=16,160,1600 \
+      --graphs=sparse_er,path,tree,grid,small_world,preferential --samples=10
+
   # another solver than in training, with a file of its own
   python experiments/evaluate.py RUN_FOLDER --solver=broyden --output=b.json
 
@@ -20,6 +24,11 @@ Samples are those of the run's test set, so that the score of as many samples of
 its test size is that of its result.json, unless something is overridden.
 Intervals are 95 % bootstrap intervals over samples. A run with model=nar has
 steps in place of solver steps, and neither tolerance nor iteration limit.
+
+--graphs adds a table by family of graphs and size: which share of nodes and of
+whole graphs is right, and how sure the model is. An answer is called sure if
+its solve converged and its confidence is at least 0.95. A reliability table of
+all of these samples follows, and the expected calibration error.
 
 Prints tables in Markdown on stdout; progress goes to stderr. Writes
 evaluation.json and evaluation.png into the run folder, or where --output says,
@@ -32,10 +41,9 @@ import math
 import os
 import sys
 
-from absl import app
 from absl import flags
-from absl import logging
 import cli
+import evaluation_tables
 import evaluator
 import trained
 
@@ -44,7 +52,7 @@ _FULL = dict(sizes='16,32,64,128', samples=100, tols='0.3,0.1,0.03,0.01,0.001',
              max_iters='1,2,4,8,16,32,64')
 _QUICK = dict(sizes='16,64', samples=25, tols='0.3,0.1,0.01',
               max_iters='2,8,32')
-PARTS = ('sizes', 'density', 'tol', 'max_iter')
+PARTS = ('sizes', 'density', 'tol', 'max_iter', 'graphs')
 _SWEEPS = ('tol', 'max_iter')
 
 
@@ -69,7 +77,15 @@ _SAMPLES = flags.DEFINE_integer(
     'samples', None, 'samples of every size, rounded up to whole batches '
     f'{_defaults("samples")}')
 _BATCH_SIZE = flags.DEFINE_integer(
-    'batch_size', None, "the most samples in a batch (default: the run's)")
+    'batch_size', None, "the most samples in a batch (default: the run's); "
+    'there are less at sizes over 128')
+_GRAPHS = flags.DEFINE_string(
+    'graphs', None, 'families of graphs, separated by commas, to evaluate on '
+    'at all sizes, such as er,path,grid; docs/data.md has all (default: none; '
+    'with --only=graphs all that mixed has)')
+_ITERATIONS_PER_NODE = flags.DEFINE_float(
+    'iterations_per_node', 0, 'raises the iteration limit by size and by '
+    'family to this many steps for every node, if that is more')
 _SWEEP_SIZE = flags.DEFINE_integer(
     'sweep_size', None, 'size of the samples for densities, tolerances and '
     "iteration limits (default: the run's test_size)")
@@ -119,6 +135,10 @@ def check_flags():
   for flag in (_SAMPLES, _BATCH_SIZE):
     if flag.value is not None and flag.value < 1:
       cli.fail(f'--{flag.name} must be at least 1, got {flag.value}.')
+  if not (math.isfinite(_ITERATIONS_PER_NODE.value)
+          and _ITERATIONS_PER_NODE.value >= 0):
+    cli.fail('--iterations_per_node must be a number of at least 0, got '
+             f'{_ITERATIONS_PER_NODE.value:g}.')
   read_numbers(_SIZES, int, lambda x: x > 0, 'sizes')
   read_numbers(_TOLS, float, is_tolerance, 'numbers above 0')
   read_numbers(_MAX_ITERS, int, lambda x: x > 0, 'whole numbers of at least 1')
@@ -148,7 +168,7 @@ def output_path(folder):
 
 def settings_in_force(run):
   """How the run is evaluated: as it was tested, except for what flags say."""
-  from dear_jax.models import nar  # pylint: disable=g-import-not-at-top
+  from dear_jax.models import nar
   config = run.config
   if config.model == 'nar':
     for flag in (_SOLVER, _TOL, _CRITERION, _MAX_ITER, _TOLS, _MAX_ITERS):
@@ -178,8 +198,11 @@ def settings_in_force(run):
 
 def parts_of(run):
   """The parts to do; fails if one is asked for that the run cannot have."""
-  from dear_jax.data import samplers  # pylint: disable=g-import-not-at-top
+  from dear_jax.data import graph_names
+  from dear_jax.data import samplers
   missing = {}
+  if run.algorithm not in graph_names.TASKS:
+    missing['graphs'] = f'{run.algorithm} has no families of graphs'
   if not samplers.has_graph(run.algorithm):
     missing['density'] = f'{run.algorithm} has no graph'
   if run.config.model != 'dear':
@@ -188,13 +211,41 @@ def parts_of(run):
   for part in chosen_parts() or ():
     if part in missing:
       cli.fail(f'--only={part} does not apply: {missing[part]}.')
+  if _GRAPHS.value is None:
+    missing['graphs'] = 'not asked for'
+  elif 'graphs' not in (chosen_parts() or ['graphs']):
+    cli.fail(f'--graphs={_GRAPHS.value} has no effect with '
+             f'--only={_ONLY.value}; that table is a part of its own, '
+             f'--only={_ONLY.value},graphs.')
   return [part for part in PARTS
           if part in (chosen_parts() or set(PARTS) - set(missing))]
 
 
+def read_graphs(run):
+  """The families of graphs to evaluate on, each once."""
+  from dear_jax.data import graph_names
+  if _GRAPHS.value is None:
+    return list(graph_names.MIXED_SHARES)
+  names = [name.strip() for name in _GRAPHS.value.split(',')]
+  for name in names:
+    try:
+      graph_names.check_graphs(run.algorithm, name, '--graphs')
+    except ValueError as e:
+      cli.fail(str(e))
+  return list(dict.fromkeys(names))
+
+
+def limit_at(settings, size):
+  """What --iterations_per_node changes in the settings at a size."""
+  limit = math.ceil(_ITERATIONS_PER_NODE.value * size)
+  if limit <= settings.get('max_iter', math.inf):
+    return {}
+  return dict(max_iter=limit)
+
+
 def read_sizes(run):
   """The sizes to evaluate on, and that of everything else."""
-  from dear_jax.data import samplers  # pylint: disable=g-import-not-at-top
+  from dear_jax.data import samplers
   sizes = read_numbers(_SIZES, int, lambda x: x > 0, 'sizes')
   sweep_size = run.config.test_size
   if _SWEEP_SIZE.value is not None:
@@ -208,27 +259,37 @@ def read_sizes(run):
   return sizes, sweep_size
 
 
-def columns_of(row):
-  """The cells that all tables have in common, by their heads."""
-  cells = {'samples': str(row['samples']), 'score': f'{row["score"]:.4f}',
-           '95 % interval': '-' if row['low'] is None else
-                            f'{row["low"]:.4f} to {row["high"]:.4f}'}
-  if len(row['outputs']) > 1:
-    cells.update({f'`{name}`': f'{x:.4f}'
-                  for name, x in row['outputs'].items()})
-  solves = 'converged' in row
-  cells['solver steps' if solves else 'steps'] = f'{row["steps_mean"]:.1f}'
-  cells['at most'] = str(row['steps_max'])
-  if solves:
-    cells['converged'] = f'{row["converged"]:.0%}'
-  return cells
+def evaluate_graphs(of_run, name, families, sizes, settings):
+  """Evaluates on families of graphs, and prints it.
 
+  Args:
+    of_run: The `Evaluator`.
+    name: What to call the run.
+    families: Names of families.
+    sizes: Of graphs.
+    settings: From `settings_in_force`.
 
-def print_part(title, head, rows, label):
-  """Prints a table, with what the rows differ in as its first column."""
-  print(f'{title}:\n')
-  cells = [{head: label(row), **columns_of(row)} for row in rows]
-  cli.print_table(list(cells[0]), [list(x.values()) for x in cells])
+  Returns:
+    The rows `graphs`, and what their samples together say of `reliability`.
+  """
+  from dear_jax.data import calibration
+  import numpy as np
+  rows, sums = [], []
+  for family in families:
+    for size in sizes:
+      changes = limit_at(settings, size)
+      rows.append(dict(graphs=family, size=size, **changes,
+                       **of_run.summary(size, family, **changes)))
+      _, found = of_run.get(size, family, **changes)
+      sums += [found['bin_sums']] if 'bin_sums' in found else []
+  evaluation_tables.print_graphs(f'{name} by family of graphs and size', rows)
+  if not sums:
+    return dict(graphs=rows)
+  total = np.concatenate(sums)
+  reliability = dict(bins=calibration.reliability_table(total),
+                     expected_error=calibration.expected_error(total))
+  evaluation_tables.print_reliability(name, reliability)
+  return dict(graphs=rows, reliability=reliability)
 
 
 def evaluate(run, settings, parts):
@@ -253,24 +314,30 @@ def evaluate(run, settings, parts):
       # high limits, most of which no solve meets.
       sweeps[part] = sorted({*map(kind, given_or_default(flag).split(',')),
                              settings[part]}, reverse=True)
-  points = dict(sizes=[(size, {}) for size in sizes],
-                density=[(sweep_size, {})],
-                **{part: [(sweep_size, {part: value}) for value in values]
+  families = read_graphs(run) if 'graphs' in parts else []
+  limits = {size: limit_at(settings, size) for size in sizes}
+  points = dict(sizes=[(size, None, limits[size]) for size in sizes],
+                density=[(sweep_size, None, {})],
+                graphs=[(size, family, limits[size])
+                        for family in families for size in sizes],
+                **{part: [(sweep_size, None, {part: value}) for value in values]
                    for part, values in sweeps.items()})
   of_run.plan(itertools.chain(*(points[part] for part in parts)))
 
   name = f'{run.algorithm} ({run.config.model})'
   result = {}
   if 'sizes' in parts:
-    result['sizes'] = [dict(size=size, **of_run.summary(size))
-                       for size in sizes]
-    print_part(f'{name} by size', 'size', result['sizes'],
-               lambda row: str(row['size']))
+    result['sizes'] = [
+        dict(size=size, **limits[size], **of_run.summary(size, **limits[size]))
+        for size in sizes]
+    evaluation_tables.print_part(f'{name} by size', 'size', result['sizes'],
+                                 lambda row: str(row['size']))
   if 'density' in parts:
     result['density'] = evaluator.by_density(*of_run.get(sweep_size))
-    print_part(f'{name} by share of pairs that are edges, size {sweep_size}',
-               'edges', result['density'],
-               lambda row: f'{row["edges_min"]:.1%} to {row["edges_max"]:.1%}')
+    evaluation_tables.print_part(
+        f'{name} by share of pairs that are edges, size {sweep_size}', 'edges',
+        result['density'],
+        lambda row: f'{row["edges_min"]:.1%} to {row["edges_max"]:.1%}')
   for part, values in sweeps.items():
     rows = [{part: value, **of_run.summary(sweep_size, **{part: value})}
             for value in values]
@@ -278,13 +345,15 @@ def evaluate(run, settings, parts):
       rows.reverse()
     result[part] = rows
     what = dict(tol='tolerance', max_iter='iteration limit')[part]
-    print_part(f'{name} by {what}, size {sweep_size}', what, rows,
-               lambda row, part=part: f'{row[part]:g}')
+    evaluation_tables.print_part(
+        f'{name} by {what}, size {sweep_size}', what, rows,
+        lambda row, part=part: f'{row[part]:g}')
+  if 'graphs' in parts:
+    result.update(evaluate_graphs(of_run, name, families, sizes, settings))
   return dict(sweep_size=sweep_size, **result)
 
 
 def main(argv):
-  logging.set_verbosity(logging.ERROR)
   folder = argv[1]
   check_flags()
   run = trained.Run(folder)
@@ -296,7 +365,8 @@ def main(argv):
   settings = settings_in_force(run)
   parts = parts_of(run)
   read_sizes(run)
-  # pylint: disable=g-import-not-at-top
+  if _GRAPHS.value is not None:
+    read_graphs(run)
   from dear_jax.data import scoring
   from dear_jax.training import checkpoints
   cli.prepare()
@@ -312,7 +382,7 @@ def main(argv):
   config = run.config
   report = dict(
       algorithm=run.algorithm, model=config.model, processor=config.processor,
-      seed=config.seed, settings=settings,
+      seed=config.seed, settings=settings, trained_on=config.graphs,
       restrict_pointers=config.restricts_pointers(run.algorithm),
       overridden=[flag.name for flag in (
           _MODEL, _SOLVER, _TOL, _CRITERION, _MAX_ITER, _TEST_STEPS,
@@ -338,4 +408,4 @@ def main(argv):
 
 
 if __name__ == '__main__':
-  app.run(main, flags_parser=cli.parse_run_folder)
+  cli.run(main, cli.parse_run_folder)

@@ -8,12 +8,22 @@ import cli
 
 _NB_BINS = 5
 
+# From this size on batches are smaller, so that pairs of nodes stay as many,
+# and graphs are lists of edges on every device.
+_LARGE = 128
+_LARGE_BATCH = 32
+# Those of single graphs have many lengths, each of which is compiled for.
+_LEAST_BATCH = 2
+
+# An answer is sure if its solve converged and its confidence is at least this.
+SURE = 0.95
+
 
 class Evaluator:
   """Evaluates a run in several settings, in each of them once."""
 
   def __init__(self, run, settings, samples, batch_size):
-    import jax  # pylint: disable=g-import-not-at-top
+    import jax
     self._run = run
     self._settings = settings
     self._samples = samples
@@ -30,37 +40,40 @@ class Evaluator:
     """Says what will be asked for, so that there can be an estimate.
 
     Args:
-      points: Sizes with the settings that are other than those in force.
+      points: Sizes and families of graphs, or None for that of the run, with
+        the settings that are other than those in force.
     """
     self._planned = list(dict.fromkeys(
-        self._point(size, changes) for size, changes in points))
+        self._point(size, graphs, changes) for size, graphs, changes in points))
 
-  def get(self, size, **changes):
+  def get(self, size, graphs=None, **changes):
     """The scores of the samples of a size, with arrays about every sample."""
-    point = self._point(size, changes)
+    point = self._point(size, graphs, changes)
     if point not in self._outcomes:
       outcome = self._same_as(point)
       if outcome is None:
         self._show(point)
-        outcome = self._evaluate(size, dict(point[1]))
+        outcome = self._evaluate(size, graphs, dict(point[-1]))
         cli.progress('')
       self._outcomes[point] = outcome
     return self._outcomes[point]
 
-  def summary(self, size, **changes):
+  def summary(self, size, graphs=None, **changes):
     """What there is to report of the samples of a size."""
-    return summarise(*self.get(size, **changes))
+    return summarise(*self.get(size, graphs, **changes))
 
-  def _point(self, size, changes):
-    return size, tuple({**self._settings, **changes}.items())
+  def _point(self, size, graphs, changes):
+    return (size, graphs or self._run.config.graphs,
+            tuple({**self._settings, **changes}.items()))
 
   def _same_as(self, point):
     """An outcome that has to be the same: under a limit that no solve met."""
-    size, settings = point
+    *samples, settings = point
     limit = dict(settings).get('max_iter')
-    for (other_size, others), outcome in self._outcomes.items():
-      if limit is None or (other_size, {**dict(others), 'max_iter': limit}) != (
-          size, dict(settings)):
+    for (*other_samples, others), outcome in self._outcomes.items():
+      if limit is None or (
+          other_samples, {**dict(others), 'max_iter': limit}) != (
+              samples, dict(settings)):
         continue
       _, found = outcome
       if found['converged'].all() and found['steps'].max() <= min(
@@ -68,42 +81,70 @@ class Evaluator:
         return outcome
     return None
 
-  def _evaluate(self, size, settings):
-    # pylint: disable=g-import-not-at-top
+  def _evaluate(self, size, graphs, settings):
+    from dear_jax.data import calibration
     from dear_jax.data import scoring
     import jax
     import numpy as np
-    if size not in self._batches:
-      self._batches[size] = list(self._run.test_set(
-          size, self._samples, self._batch_size))
-    model = self._model(settings)
+    model = self._model(settings, size > _LARGE and self._takes_edge_lists())
     scores, found = [], []
-    for feedback in self._batches[size]:
-      preds, instances = model.evaluate_instances(self._key, feedback)
+    for feedback in self._get_batches(size, graphs):
+      preds, instances = model.evaluate_instances(self._key, feedback,
+                                                  with_confidence=True)
+      preds, instances = jax.device_get((preds, instances))
       scores.append(scoring.SampleScores(feedback.outputs, preds,
                                          feedback.features.inputs))
-      found.append(dict(jax.device_get(instances),
+      confidences = instances.pop('confidences', None)
+      if confidences:
+        instances['bin_sums'] = calibration.bin_sums(
+            feedback.outputs, preds, confidences)
+      found.append(dict(instances, whole=scores[-1].whole(),
                         **edge_shares(feedback.features.inputs)))
     return scoring.SampleScores.concatenate(scores), {
         name: np.concatenate([x[name] for x in found]) for name in found[0]}
 
-  def _model(self, settings):
-    key = tuple(settings.items())
+  def _get_batches(self, size, graphs):
+    """The samples of a size, of which only small ones are kept for later."""
+    graphs = graphs or self._run.config.graphs
+    if (size, graphs) in self._batches:
+      return self._batches[size, graphs]
+    batch_size = self._batch_size
+    if size > _LARGE:
+      pairs = _LARGE_BATCH * _LARGE**2
+      batch_size = min(batch_size, max(_LEAST_BATCH, pairs // size**2))
+    batches = self._run.test_set(size, self._samples, batch_size, graphs)
+    if size <= _LARGE:
+      self._batches[size, graphs] = list(batches)
+      return self._batches[size, graphs]
+    return batches
+
+  def _takes_edge_lists(self):
+    from dear_jax.data import samplers
+    from dear_jax.networks import kinds
+    return (samplers.has_graph(self._run.algorithm)
+            and kinds.takes_edge_lists(self._run.config.kind)
+            and self._run.config.layout != 'dense')
+
+  def _model(self, settings, on_edge_lists):
+    key = *settings.items(), on_edge_lists
     if key not in self._models:
+      changes = dict(settings, layout='sparse') if on_edge_lists else settings
       # The limit is meant as it stands, not as one of training.
       self._models[key] = self._run.model(
           self._run.test_set(self._run.config.test_size, 1, 1),
-          is_limit=True, **settings)
+          is_limit=True, **changes)
     return self._models[key]
 
   def _show(self, point):
     """Says what is being done, and about how much longer it takes."""
-    from dear_jax.training import progress  # pylint: disable=g-import-not-at-top
-    size, settings = point
+    from dear_jax.training import progress
+    size, graphs, settings = point
     cost = lambda x: 1 + (x[0] / 64)**2  # compiling, and pairs of nodes
     done = sum(map(cost, self._outcomes))
     left = sum(cost(x) for x in self._planned if x not in self._outcomes)
     text = ', '.join(f'{name} {value}' for name, value in settings)
+    if graphs != self._run.config.graphs:
+      text = f'{graphs}, {text}'
     text = (f'[{len(self._outcomes) + 1}/{len(self._planned)}] size {size}, '
             f'{text}')
     if done:
@@ -142,15 +183,32 @@ def summarise(scores, found, samples=None):
   low, high = scores.interval()
   result = dict(samples=len(scores), score=score, low=low, high=high,
                 outputs=outputs, steps_mean=float(found['steps'].mean()),
-                steps_max=int(found['steps'].max()))
+                steps_max=int(found['steps'].max()),
+                whole=float(found['whole'].mean()))
   if 'converged' in found:
     result['converged'] = float(found['converged'].mean())
+  if 'confidence' in found:
+    result.update(_about_confidence(scores, found))
+  return result
+
+
+def _about_confidence(scores, found):
+  """How sure the model is, and whether it is right where it is."""
+  from dear_jax.data import calibration
+  import numpy as np
+  is_sure = (found['confidence'] >= SURE) & found.get('converged', True)
+  result = dict(confidence=float(found['confidence'].mean()),
+                calibration_error=calibration.expected_error(found['bin_sums']),
+                sure=float(is_sure.mean()), score_if_sure=None)
+  if is_sure.any():
+    result['score_if_sure'] = scores.take(
+        np.flatnonzero(is_sure)).scores()['score']
   return result
 
 
 def by_density(scores, found):
   """Figures of bins of about equal numbers of samples, sparse graphs first."""
-  import numpy as np  # pylint: disable=g-import-not-at-top
+  import numpy as np
   share = found['edge_share']
   # Equal graphs stay together: small ones have few densities.
   ends = np.unique(np.quantile(share, np.linspace(0, 1, _NB_BINS + 1)[1:],

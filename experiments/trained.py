@@ -65,15 +65,27 @@ class Run:
       return dear_jax.make_sampler(self.algorithm, size=size,
                                    batch_size=batch_size,
                                    seed=self.config.seed, split=split,
-                                   with_lengths=with_lengths)
+                                   with_lengths=with_lengths,
+                                   graphs=self.config.graphs)
 
-  def test_set(self, size, num_samples, batch_size):
-    """The samples that the run is tested on, if the numbers are the run's."""
+  def test_set(self, size, num_samples, batch_size, graphs=None):
+    """The samples that the run is tested on, if the numbers are the run's.
+
+    Args:
+      size: Of the samples.
+      num_samples: How many there are, rounded up to whole batches.
+      batch_size: The most samples in a batch.
+      graphs: The family of graphs, if it is not that of the run.
+
+    Returns:
+      The sampler.
+    """
     from dear_jax.training import splits
     return splits.fixed_set(
         self.algorithm, size=size, num_samples=num_samples,
         batch_size=batch_size, seed=self.config.seed, split='test',
-        with_lengths=self.config.needs_lengths)
+        with_lengths=self.config.needs_lengths,
+        graphs=graphs or self.config.graphs)
 
   def convert(self, model):
     """Makes a 'dear' of a 'nar', or the reverse, with the same parameters."""

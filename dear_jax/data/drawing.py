@@ -2,13 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """How the problems of tasks are drawn: graphs, sources, keys and targets.
 
-The distributions are those of CLRS. A function gives the arguments of its
-task's algorithm for a whole batch.
+A function gives the arguments of its task's algorithm for a whole batch. The
+distributions are those of CLRS, unless another family of graphs is asked for.
+The edges of all families are undirected: depth-first search and strongly
+connected components get them with random directions, and shortest paths in
+acyclic graphs from lower to higher random rank, as CLRS does.
 """
 
 from typing import Dict
 
 from dear_jax.data import algorithms
+from dear_jax.data import graph_families
+from dear_jax.data import graph_names
 from dear_jax.data import streams
 import numpy as np
 
@@ -36,33 +41,46 @@ def _undirected(draws: streams.Draws) -> _Array:
   return edges & edges.transpose(0, 2, 1)
 
 
-def graph(draws: streams.Draws) -> _Arrays:
-  return {'A': _edges(draws).astype(np.int64)}
+def graph(draws: streams.Draws, family: str = graph_names.ER) -> _Arrays:
+  return {'A': graph_families.draw(
+      draws, family, _edges, graph_families.random_directions
+  ).astype(np.int64)}
 
 
-def graph_and_source(draws: streams.Draws) -> _Arrays:
-  return {'A': _undirected(draws).astype(np.int64),
+def graph_and_source(draws: streams.Draws, family: str = graph_names.ER
+                     ) -> _Arrays:
+  return {'A': graph_families.draw(draws, family, _undirected).astype(np.int64),
           's': draws.integers(draws.size)}
 
 
-def weighted(draws: streams.Draws) -> _Arrays:
+def weighted(draws: streams.Draws, family: str = graph_names.ER) -> _Arrays:
   return {'A': algorithms.symmetric_weights(
-      _undirected(draws), draws.uniforms(draws.size, draws.size))}
+      graph_families.draw(draws, family, _undirected),
+      draws.uniforms(draws.size, draws.size))}
 
 
-def weighted_and_source(draws: streams.Draws) -> _Arrays:
-  return {**weighted(draws), 's': draws.integers(draws.size)}
+def weighted_and_source(draws: streams.Draws, family: str = graph_names.ER
+                        ) -> _Arrays:
+  return {**weighted(draws, family), 's': draws.integers(draws.size)}
 
 
-def acyclic_and_source(draws: streams.Draws) -> _Arrays:
+def acyclic_and_source(draws: streams.Draws, family: str = graph_names.ER
+                       ) -> _Arrays:
   # Edges go from lower to higher rank, which are in no order of the nodes.
   rank = draws.uniforms(draws.size)
-  edges = _edges(draws) & (rank[:, :, None] < rank[:, None, :])
+  edges = graph_families.draw(draws, family, _edges)
+  edges = edges & (rank[:, :, None] < rank[:, None, :])
   return {'A': edges * draws.uniforms(draws.size, draws.size),
           's': draws.integers(draws.size)}
 
 
-def communities(draws: streams.Draws) -> _Arrays:
+def communities(draws: streams.Draws, family: str = graph_names.ER) -> _Arrays:
+  return {'A': graph_families.draw(
+      draws, family, _community_edges, graph_families.random_directions
+  ).astype(np.float64)}
+
+
+def _community_edges(draws: streams.Draws) -> _Array:
   """Communities in a row, with a few entries flipped except backwards."""
   size = draws.size
   nb_communities = min(_NB_COMMUNITIES, size)
@@ -73,7 +91,7 @@ def communities(draws: streams.Draws) -> _Arrays:
   rows, columns = community[:, :, None], community[:, None, :]
   edges = _edges(draws) & (rows == columns)
   edges ^= draws.booleans(_FLIP_PROBABILITY, size, size) & (rows <= columns)
-  return {'A': edges.astype(np.float64)}
+  return edges
 
 
 def keys(draws: streams.Draws) -> _Arrays:

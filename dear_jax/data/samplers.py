@@ -16,6 +16,7 @@ import zlib
 
 import clrs
 from dear_jax.data import data_cache
+from dear_jax.data import graph_names
 from dear_jax.data import own_tasks
 from dear_jax.data import streams
 from dear_jax.data import task_names as names
@@ -96,7 +97,8 @@ class TaskSampler:
   def __init__(self, task: str, *, size: Tuple[int, int], batch_size: int,
                seed: int, split: str, num_samples: Optional[int],
                random_pos: bool, pred_as_input: bool, permutations: bool,
-               cache_dir: Optional[str], with_lengths: bool = False):
+               cache_dir: Optional[str], with_lengths: bool = False,
+               graphs: str = graph_names.ER):
     self._task = tasks.get_task(task)
     self._split = split
     self._lane = SPLITS.index(split)
@@ -105,6 +107,7 @@ class TaskSampler:
     self._pred_as_input = pred_as_input and task in _PRED_AS_INPUT
     self._permutations = permutations
     self._with_lengths = with_lengths
+    self._graphs = graphs
     self._has_order = any(type_ == clrs.Type.SHOULD_BE_PERMUTATION
                           for _, _, type_ in self._task.spec.values())
     entropy = (seed, zlib.crc32(task.encode()))
@@ -120,10 +123,12 @@ class TaskSampler:
     self._epoch = functools.lru_cache(maxsize=2)(self._make_epoch)
     self._cache = None
     if cache_dir:
+      # What was kept before there were other graphs stays of use.
+      family = {} if graphs == graph_names.ER else {'graphs': graphs}
       self._cache = data_cache.SampleCache(
           cache_dir, task, self.spec, self._sample, with_lengths, split=split,
           seed=seed, random_pos=random_pos, pred_as_input=self._pred_as_input,
-          permutations=permutations)
+          permutations=permutations, **family)
 
   def batch(self, index: int) -> clrs.Feedback:
     """The batch number `index`, whatever was asked for before."""
@@ -213,8 +218,8 @@ class TaskSampler:
   def _sample(self, size: int, samples: np.ndarray) -> clrs.Feedback:
     """Makes the samples of these numbers."""
     draws = streams.Draws(self._samples, samples, split=self._lane, size=size)
-    return self._present(
-        self._task.sample(draws, self._random_pos, self._with_lengths))
+    return self._present(self._task.sample(
+        draws, self._random_pos, self._with_lengths, self._graphs))
 
   def pose(self, with_outputs: bool = True, **problems: np.ndarray
            ) -> clrs.Feedback:
@@ -246,12 +251,13 @@ def make_sampler(task: str, *, size: Size, batch_size: int, seed: int,
                  enforce_pred_as_input: bool = True,
                  enforce_permutations: bool = True,
                  cache_dir: Optional[str] = None,
-                 with_lengths: bool = False) -> TaskSampler:
+                 with_lengths: bool = False,
+                 graphs: str = graph_names.ER) -> TaskSampler:
   """Builds the sampler of one split of one task.
 
-  Graphs are Erdos-Renyi with an edge probability drawn uniformly from
-  {0.1, ..., 0.9} for every graph (half of that for the four tasks that CLRS
-  gives sparser graphs), in every split.
+  Unless `graphs` says otherwise, graphs are Erdos-Renyi with an edge
+  probability drawn uniformly from {0.1, ..., 0.9} for every graph (half of that
+  for the four tasks that CLRS gives sparser graphs), in every split.
 
   Args:
     task: A name of `task_names()`: those of CLRS, 'search',
@@ -276,6 +282,11 @@ def make_sampler(task: str, *, size: Size, batch_size: int, seed: int,
     with_lengths: Whether `features.lengths` says how many steps of hints CLRS
       has for every sample ('search', of which it has none, takes two); hints
       are cut to one step all the same.
+    graphs: The family of graphs, for the tasks of `graph_names.TASKS`: 'er',
+      which are CLRS'; 'sparse_er', 'path', 'tree', 'cycle', 'grid',
+      'small_world', 'preferential', 'geometric' or 'delaunay'; 'mixed', where
+      every sample draws one of these; or SALSA-CLRS' 'salsa_er', 'salsa_ws' or
+      'salsa_delaunay'. docs/data.md tells what they are.
 
   Returns:
     A sampler with `spec`, `batch(index)`, `next()` and `state`.
@@ -285,6 +296,7 @@ def make_sampler(task: str, *, size: Size, batch_size: int, seed: int,
   """
   check_choice('task', task, task_names(), own_tasks.REMEDY)
   check_choice('split', split, SPLITS)
+  graph_names.check_graphs(task, graphs)
   sizes = check_size(task, 'size', size)
   if with_lengths:
     own_tasks.check_lengths([task])
@@ -301,7 +313,7 @@ def make_sampler(task: str, *, size: Size, batch_size: int, seed: int,
       split=split, num_samples=num_samples,
       random_pos=split == 'train' if random_pos is None else random_pos,
       pred_as_input=enforce_pred_as_input, permutations=enforce_permutations,
-      cache_dir=cache_dir, with_lengths=with_lengths)
+      cache_dir=cache_dir, with_lengths=with_lengths, graphs=graphs)
 
 
 def _final_spec(spec: clrs.Spec, pred_as_input: bool, permutations: bool

@@ -103,6 +103,11 @@ class SampleScores:
                for name, output in self._outputs.items()},
             'score': float(self._means(weights)[0])}
 
+  def whole(self) -> _Array:
+    """[S], whether a sample is right throughout, in all of its outputs."""
+    return np.all([_is_whole(output) for output in self._outputs.values()
+                   if output.counts], axis=0)
+
   def interval(self) -> Tuple[Optional[float], Optional[float]]:
     """A bootstrap interval of the score: percentiles over resamples.
 
@@ -133,6 +138,15 @@ class SampleScores:
 def _weighted(output: _Output, weights: _Array) -> _Array:
   """[R], the scores of an output if samples have weights [R, S]."""
   return _score(output.type_, (weights @ output.sums).T)
+
+
+def _is_whole(output: _Output) -> _Array:
+  """[S], whether an output of a sample has nothing wrong."""
+  if output.type_ == clrs.Type.MASK:
+    return (output.sums[:, 1:] == 0).all(axis=1)
+  if output.type_ == clrs.Type.SCALAR:
+    return output.sums[:, 0] == 0  # the squared error
+  return output.sums[:, 0] == output.sums[:, 1]
 
 
 def _on_host(point: clrs.DataPoint) -> clrs.DataPoint:

@@ -24,6 +24,11 @@ _WEYL = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBB67AE8584CAA73B))
 _ROUNDS = 10
 _BLOCK = 4  # words that one counter gives
 
+# Of a lane: the bits that name the split, and how often draws can be taken
+# apart, which can be done thrice one after the other.
+_SPLIT_BITS = 16
+_CALLS = 1 << 16
+
 
 class Stream:
   """The random words of every sample of one data set."""
@@ -82,7 +87,9 @@ class Draws:
     self._stream = stream
     self._indices = np.asarray(indices, np.uint64)
     self._split = split
+    self._origin = 0
     self._nb_draws = 0
+    self._nb_calls = 0
     self._singles: Iterator[np.ndarray] = iter(())
 
   def words(self, count: int) -> np.ndarray:
@@ -118,10 +125,34 @@ class Draws:
     """[B] random integers in 0..stop - 1."""
     return (self.single() * stop).astype(np.int64)
 
+  def some(self, rows: np.ndarray) -> 'Draws':
+    """What some of the samples draw on their own.
+
+    It shares nothing with what the whole batch draws, nor with another call of
+    this. A sample draws the same whichever others are taken with it, if calls
+    come in the same order; a call may be for no samples at all.
+
+    Args:
+      rows: [K], their places in the batch.
+
+    Returns:
+      The draws of these.
+    """
+    result = Draws(self._stream, self._indices[rows], split=self._split,
+                   size=self.size)
+    # The number of a call, behind those that led here; the rest of the batch
+    # has an origin of 0.
+    self._nb_calls += 1
+    if self._nb_calls >= _CALLS:
+      raise ValueError(f'There can be less than {_CALLS} calls of some.')
+    result._origin = self._origin * _CALLS + self._nb_calls
+    return result
+
   def _next_lane(self) -> Tuple[int, int]:
     # Every draw has a lane of its own, so none needs to know how much the
     # others take.
-    lane = self._split, self.size | self._nb_draws << 32
+    lane = (self._split | self._origin << _SPLIT_BITS,
+            self.size | self._nb_draws << 32)
     self._nb_draws += 1
     return lane
 

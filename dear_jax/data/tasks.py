@@ -21,6 +21,7 @@ import clrs
 from dear_jax.data import algorithms
 from dear_jax.data import drawing
 from dear_jax.data import first_hints
+from dear_jax.data import graph_names
 from dear_jax.data import logs
 from dear_jax.data import step_counts
 from dear_jax.data import streams
@@ -44,23 +45,26 @@ class Task:
 
   Attributes:
     spec: As in `clrs.SPECS`.
-    draw: Draws problems: a dictionary with the arguments of `solve`.
+    draw: Draws problems: a dictionary with the arguments of `solve`. That of
+      a task in `graph_names.TASKS` also takes the name of a graph family.
     solve: Gives the outputs of problems, by their names in the spec.
     first_hints: Gives CLRS' first step of hints for problems.
     length: Gives the number [B] of CLRS' steps of hints for problems.
     min_size: The smallest size that there is.
   """
   spec: clrs.Spec
-  draw: Callable[[streams.Draws], _Arrays]
+  draw: Callable[..., _Arrays]
   solve: Callable[..., _Arrays]
   first_hints: Callable[..., _Arrays]
   length: Callable[..., _Array]
   min_size: int = names.MIN_SIZE
 
   def sample(self, draws: streams.Draws, random_pos: bool = False,
-             with_lengths: bool = False) -> clrs.Feedback:
+             with_lengths: bool = False, graphs: str = graph_names.ER
+             ) -> clrs.Feedback:
     """Draws a batch, with one step of hints."""
-    problems = self.draw(draws)
+    problems = (self.draw(draws) if graphs == graph_names.ER
+                else self.draw(draws, graphs))
     pos = None
     if random_pos:
       pos = np.sort(draws.uniforms(draws.size), axis=1)
@@ -122,8 +126,10 @@ class ClrsTask:
                          track_max_steps=False)
 
   def sample(self, draws: streams.Draws, random_pos: bool = False,
-             with_lengths: bool = False) -> clrs.Feedback:
-    """Draws a batch, with one step of hints."""
+             with_lengths: bool = False, graphs: str = graph_names.ER
+             ) -> clrs.Feedback:
+    """Draws a batch, with one step of hints; CLRS has one kind of graphs."""
+    assert graphs == graph_names.ER, graphs
     seeds = draws.words(4).view(np.uint32)
     feedback = _concatenate([self._sample(seed, draws.size, with_lengths)
                              for seed in seeds])

@@ -78,7 +78,7 @@ class Anderson:
   """
 
   def __init__(self, config: Any):
-    self._size = min(config.memory, config.max_iter)
+    self._size = int(min(config.memory, config.max_iter))
     self._ridge = config.ridge
     self._damping = config.damping
 
@@ -165,7 +165,7 @@ class Broyden:
   """
 
   def __init__(self, config: Any):
-    self._size = min(config.memory, config.max_iter)
+    self._size = int(min(config.memory, config.max_iter))
     self._damping = config.damping
 
   def init(self, point):

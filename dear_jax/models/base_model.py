@@ -230,8 +230,10 @@ class ReasonerModel(clrs.models.BaselineModel):
 
     Returns:
       The predictions, and arrays [B]: `steps`, of a solve also `residual` and
-      `converged`, and `confidence` if asked for: the mean over all entries of
-      the outputs of the probability that was given to what was chosen.
+      `converged`. If asked for, there are also `confidences`, by the names of
+      outputs the probabilities that were given to what was chosen, such as [B,
+      N] for the pointers of nodes, and `confidence` [B], their mean over all
+      entries of the outputs.
     """
     index = self._index(algorithm_index)
     preds, _, instances, _ = self.jitted_evaluate(
@@ -334,20 +336,31 @@ class ReasonerModel(clrs.models.BaselineModel):
         self._spec[index], output_preds, sinkhorn_temperature=0.1,
         sinkhorn_steps=50, hard=True)
 
-  def _confidence(self, output_preds: Dict[str, _Array], index: int) -> _Array:
-    """[B], the mean probability of what `_postprocess` chooses."""
+  def _confidence(self, output_preds: Dict[str, _Array], index: int
+                  ) -> Dict[str, Any]:
+    """The probabilities of what `_postprocess` chooses, and their mean.
+
+    Args:
+      output_preds: What the decoders put out.
+      index: That of the algorithm.
+
+    Returns:
+      `confidences` and `confidence` of `evaluate_instances`; nothing if all
+      outputs are numbers, which have no distribution.
+    """
     soft = clrs_private.postprocess(
         self._spec[index], output_preds, sinkhorn_temperature=0.1,
         sinkhorn_steps=50, hard=False)
-    chosen = []
-    for point in soft.values():
-      if point.type_ == clrs.Type.SCALAR:
-        continue  # a number without a distribution
-      probability = (jnp.maximum(point.data, 1 - point.data)
+    chosen = {name: (jnp.maximum(point.data, 1 - point.data)
                      if point.type_ == clrs.Type.MASK
                      else jnp.max(point.data, axis=-1))
-      chosen.append(jnp.reshape(probability, (len(probability), -1)))
-    return jnp.mean(jnp.concatenate(chosen, axis=1), axis=1)
+              for name, point in soft.items()
+              if point.type_ != clrs.Type.SCALAR}
+    if not chosen:
+      return {}
+    entries = [jnp.reshape(x, (len(x), -1)) for x in chosen.values()]
+    return dict(confidences=chosen, confidence=jnp.mean(
+        jnp.concatenate(entries, axis=1), axis=1))
 
   def _compute_grad(self, params, rng_key, batch, extra, algorithm_index):
     grads, metrics = jax.grad(self._loss, has_aux=True)(

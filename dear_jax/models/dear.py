@@ -301,8 +301,8 @@ class DEARModel(base_model.ReasonerModel):
     instances = dict(steps=solution.steps, residual=solution.residual,
                      converged=solution.converged)
     if with_confidence:
-      instances['confidence'] = self._confidence(net_output.output_preds,
-                                                 algorithm_index)
+      instances.update(self._confidence(net_output.output_preds,
+                                        algorithm_index))
     return (self._postprocess(net_output.output_preds, algorithm_index),
             metrics, instances, net_output.equilibrium.nodes)
 

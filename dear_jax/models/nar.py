@@ -104,8 +104,8 @@ class NARModel(base_model.ReasonerModel):
         **_step_metrics(net_output.steps))
     instances = dict(steps=net_output.steps)
     if with_confidence:
-      instances['confidence'] = self._confidence(net_output.output_preds,
-                                                 algorithm_index)
+      instances.update(self._confidence(net_output.output_preds,
+                                        algorithm_index))
     return (self._postprocess(net_output.output_preds, algorithm_index),
             metrics, instances, net_output.hidden)
 

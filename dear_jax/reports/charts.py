@@ -170,6 +170,8 @@ def _sections(entries: _Entries, traces: _Traces) -> Dict[str, List[Chart]]:
       measured('Score by tolerance', 'tol', 'tol', scores, 'tolerance', 'down'),
       measured('Score by iteration limit', 'max_iter', 'max_iter', scores,
                'iteration limit', 'log'),
+      _families(entries),
+      _reliability(entries),
   ]}
   return {title: list(filter(None, x)) for title, x in found.items()}
 
@@ -260,6 +262,45 @@ def _measured(entries: _Entries, title: str, part: str, key: str,
     x_label += ' (grey: in force)' if span else ''
   return Chart(title, note, x_label, names[0].partition('_')[0], tuple(lines),
                x_scale, 'share' if is_score else 'zero', span=span)
+
+
+def _families(entries: _Entries) -> Optional[Chart]:
+  """Scores by size of every family of graphs, of a single run."""
+  if len(entries) > 1:
+    return None
+  rows = run_data.evaluation_rows(entries[0].run, 'graphs')
+  names = list(dict.fromkeys(str(row.get('graphs')) for row in rows))
+  lines = tuple(filter(None, [
+      _line(Style(name, i), [x for x in rows if x.get('graphs') == name],
+            'size', 'score') for i, name in enumerate(names)]))
+  return Chart('Score by family of graphs',
+               'Bars are 95 % bootstrap intervals over samples.', 'size',
+               'score', lines, 'log', 'share') if lines else None
+
+
+def _reliability(entries: _Entries) -> Optional[Chart]:
+  """How often runs are right, by how sure they are."""
+  lines = []
+  for entry in entries:
+    found = (entry.run.evaluation or {}).get('reliability')
+    bins = found.get('bins') if isinstance(found, dict) else None
+    rows = [row for row in (bins if isinstance(bins, list) else ())
+            if isinstance(row, dict)]
+    table = np.array([[run_data.number(row.get(x))
+                       for x in ('confidence', 'right')]
+                      for row in rows]).reshape(-1, 2)
+    table = table[np.isfinite(table).all(axis=1)]
+    if len(table):
+      style = Style(entry.label or entry.algorithm, entry.number)
+      lines.append(Line(style, (table[:, 0], table[:, 1]), with_dots=True))
+  if not lines:
+    return None
+  ideal = Line(Style('as sure as right', len(COLOURS) - 1),
+               (np.array([0., 1.]), np.array([0., 1.])))
+  return Chart('Reliability', 'Nodes in bins by the probability of what was '
+               'chosen, of all graphs of the chart by family. Below the '
+               'diagonal the model is too sure.', 'confidence', 'share right',
+               (*lines, ideal), y_scale='share')
 
 
 def _line(style: Style, rows: Sequence[Mapping[str, Any]], key: str, name: str

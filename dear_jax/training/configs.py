@@ -13,6 +13,7 @@ import os
 import typing
 from typing import Any, Mapping, Optional, Tuple, Union
 
+from dear_jax.data import graph_names
 from dear_jax.data import own_tasks
 from dear_jax.data import task_names
 from dear_jax.networks import damping
@@ -124,8 +125,8 @@ class TrainConfig:
       '(docs/implicit.md).', low=0)
   wanted_steps: float = setting(
       0.0, 'Solver steps from which on the residual penalty applies to an '
-      'instance: at k times as many its weight is k^2 - 1 times residual_weight. '
-      'With 0 it applies to all alike.', low=0)
+      'instance: at k times as many it counts k^2 - 1 times. With 0 it applies '
+      'to all alike.', low=0)
 
   batch_size: int = setting(
       32, 'Samples in a training batch.', low=1, heading='Training')
@@ -171,6 +172,10 @@ class TrainConfig:
       (8, 16), 'Smallest and largest training size. Every batch has one size, '
       'drawn uniformly; every size costs one compilation.',
       flag='train_lengths', heading='Data')
+  graphs: str = setting(
+      graph_names.ER, 'Family of graphs of training, validation and test, for '
+      "the paper's tasks with a graph; mixed draws one for every sample. "
+      'docs/data.md tells what they are.', choices=graph_names.CHOICES)
   train_samples: Optional[int] = setting(
       None, 'Samples in the training set, rounded down to whole batches, in '
       'another order in every epoch. Without it samples are fresh for ever.',
@@ -229,6 +234,7 @@ class TrainConfig:
         ).check(getattr(self, name))
       self._set('train_sizes', task_names.check_size(
           algorithm, 'train_sizes', self.train_sizes))
+      graph_names.check_graphs(algorithm, self.graphs)
     if len(set(self.algorithms)) < len(self.algorithms):
       raise ValueError(f'algorithms must not repeat one, got '
                        f'{", ".join(self.algorithms)}.')

@@ -6,7 +6,8 @@ from typing import Any, Dict, Mapping
 
 # What was done before there was a setting.
 _BEFORE = {'average': False, 'select': 'best', 'jacobian_fraction': 1.0,
-           'criterion': 'state', 'restart': False, 'residual_weight': 0.0, 'wanted_steps': 0.0}
+           'criterion': 'state', 'restart': False, 'residual_weight': 0.0,
+           'wanted_steps': 0.0, 'graphs': 'er'}
 
 _OF_DAMPED = ('backward_decay', 'backward_bound', 'backward_max_iter')
 

@@ -25,7 +25,8 @@ class Splits(NamedTuple):
 
 def make_splits(task: str, preset: str = 'paper', *,
                 seed: int = configs.TrainConfig.seed,
-                cache_dir: Optional[str] = None) -> Splits:
+                cache_dir: Optional[str] = None,
+                graphs: str = configs.TrainConfig.graphs) -> Splits:
   """Makes the data that `experiments/run.py` trains, selects and tests on.
 
   The paper's are 100,000 training samples of sizes 8 to 16, 100 validation
@@ -37,6 +38,7 @@ def make_splits(task: str, preset: str = 'paper', *,
       ever.
     seed: Any non-negative integer.
     cache_dir: See `make_sampler`.
+    graphs: See `make_sampler`; of all three.
 
   Returns:
     The three samplers.
@@ -49,7 +51,7 @@ def make_splits(task: str, preset: str = 'paper', *,
   samplers.check_choice('preset', preset, configs.PRESETS)
   config = dataclasses.replace(
       configs.PRESETS[preset], algorithms=(task,), seed=seed,
-      data_cache=cache_dir)
+      data_cache=cache_dir, graphs=graphs)
   return from_config(config, task)
 
 
@@ -66,7 +68,8 @@ def from_config(config: configs.TrainConfig, task: str, *,
     The three samplers.
   """
   common: Dict[str, Any] = dict(batch_size=config.batch_size, seed=config.seed,
-                cache_dir=config.data_cache, with_lengths=with_lengths)
+                cache_dir=config.data_cache, with_lengths=with_lengths,
+                graphs=config.graphs)
   return Splits(
       train=samplers.make_sampler(
           task, size=config.train_sizes, split='train',

@@ -174,3 +174,15 @@ def test_interval_of_a_share():
 def test_where_there_is_no_interval():
   assert _single_pointers([1]).interval() == (None, None)
   assert _single_pointers([1] * 9).interval() == (1, 1)
+
+
+@pytest.mark.parametrize('task', TASKS)
+def test_samples_that_are_right_throughout(task):
+  outputs, preds = _batch(task, batch_size=40)
+  scores = scoring.SampleScores(outputs, preds)
+  expected = [_clrs_scores(outputs, preds, [i])['score'] == 1
+              for i in range(40)]
+  np.testing.assert_array_equal(scores.whole(), expected)
+  some = np.array([3, 0, 7])
+  np.testing.assert_array_equal(scores.take(some).whole(),
+                                np.array(expected)[some])

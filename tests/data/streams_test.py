@@ -64,3 +64,18 @@ def test_integers_cover_their_range():
   assert integers.dtype == np.int64
   counts = np.bincount(integers)
   assert counts.shape == (3,) and counts.min() > 270
+
+
+def test_some_of_the_samples_draw_on_their_own():
+  whole, part = make_draws((3, 4, 5)), make_draws((5, 3))
+  first, second = whole.some(np.array([1])), whole.some(np.array([0, 2]))
+  part.some(np.array([], int))
+  alone = part.some(np.array([0, 1]))
+  drawn = second.uniforms(4)
+  # Whoever else is in the batch, and whatever was drawn before.
+  np.testing.assert_array_equal(drawn, alone.uniforms(4)[::-1])
+  nested = second.some(np.array([0])), second.some(np.array([0]))
+  all_draws = [whole.uniforms(4), first.uniforms(4), drawn,
+               *(x.uniforms(4) for x in nested)]
+  words = np.concatenate([x.ravel() for x in all_draws])
+  assert len(np.unique(words)) == words.size

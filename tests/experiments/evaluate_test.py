@@ -154,6 +154,50 @@ def test_pointers_of_edges_have_two_scores(floyd, command, tmp_path):
   assert shown['`Pi_on_edges`'] == f'{tested["Pi_on_edges"]:.4f}'
 
 
+def test_families_of_graphs(dear, command, tmp_path):
+  folder, result = dear
+  path = tmp_path / 'x.json'
+  code, out, err = command(
+      folder, '--graphs=er,path', '--only=graphs', '--sizes=4,6', '--samples=6',
+      '--iterations_per_node=30', f'--output={path}')
+  assert code == 0, err
+  assert '[3/4] size 4, path, solver anderson' in err
+  found = json.loads(path.read_text())
+  rows = {(row['graphs'], row['size']): row for row in found['graphs']}
+  assert list(rows) == [('er', 4), ('er', 6), ('path', 4), ('path', 6)]
+  tested = rows['er', 6]
+  assert tested['score'] == result['test_score']
+  assert 0 <= tested['whole'] <= tested['score']
+  # 160 iterations, or 30 for every node.
+  assert 'max_iter' not in rows['er', 4] and tested['max_iter'] == 180
+  for row in rows.values():
+    assert 0 < row['confidence'] <= 1 and 0 <= row['calibration_error'] <= 1
+    assert (row['score_if_sure'] is None) == (row['sure'] == 0)
+  bins = found['reliability']['bins']
+  assert sum(row['entries'] for row in bins) == 2 * 6 * (4 + 6)
+  assert sum(row['entries'] * row['right'] for row in bins) == pytest.approx(
+      sum(row['score'] * 6 * row['size'] for row in rows.values()))
+  families, reliability = tables(out)
+  assert [row['graphs'] for row in families] == ['er', 'er', 'path', 'path']
+  assert families[1]['nodes right'] == f'{tested["score"]:.4f}'
+  assert families[1]['graphs right'] == f'{tested["whole"]:.4f}'
+  assert len(reliability) == len(bins)
+  assert (f'Expected calibration error: '
+          f'{found["reliability"]["expected_error"]:.4f}') in out
+  assert (tmp_path / 'x.png').exists()
+
+
+def test_a_run_is_evaluated_on_the_graphs_that_it_was_trained_on(
+    command, tmp_path):
+  result = _train(tmp_path, graphs='path')
+  code, _, err = command(tmp_path, '--only=sizes', '--sizes=6', '--samples=6')
+  assert code == 0, err
+  found = json.loads((tmp_path / 'evaluation.json').read_text())
+  assert found['trained_on'] == 'path'
+  assert found['sizes'][0]['score'] == result['test_score']
+  assert 'graphs' not in found
+
+
 def test_rule_for_pointers(dear, command, tmp_path):
   folder, result = dear
   assert result['restrict_pointers'] == {'bfs': True}
@@ -223,7 +267,12 @@ def test_mistakes_are_one_line(dear, nar, command, tmp_path):
       ([nar, '--test_steps=ture'], "got 'ture'"),
       ([nar, '--test_steps=learned'], 'has test_steps=true'),
       ([nar, '--only=density'], 'minimum has no graph'),
-      ([nar, '--only=tol'], '--only=tol does not apply'))
+      ([nar, '--only=tol'], '--only=tol does not apply'),
+      ([dear, '--graphs=er,paths'], "did you mean 'path'?"),
+      ([dear, '--graphs=er', '--only=sizes'], '--only=sizes,graphs'),
+      ([dear, '--iterations_per_node=-1'], 'at least 0, got -1'),
+      ([nar, '--graphs=path'], '--graphs=path is not for minimum'),
+      ([nar, '--only=graphs'], 'minimum has no families of graphs'))
   for args, message in cases:
     code, out, err = command(*args)
     assert code == 2, (args, err)

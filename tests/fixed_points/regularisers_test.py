@@ -74,9 +74,10 @@ def test_instances_that_do_not_count():
 
 def test_residual_penalty_in_closed_form():
   """For `z = a z + b`, and its gradient at a place that is held."""
-  def penalty(a, value, mask=None):
+  def penalty(a, value, mask=None, weights=None):
     return regularisers.residual_penalty(
-        lambda z, a: {'x': a * z['x'] + 1}, {'x': value}, a, mask=mask)
+        lambda z, a: {'x': a * z['x'] + 1}, {'x': value}, a, mask=mask,
+        weights=weights)
   value = jnp.array([[1.0, 1.0], [0.0, 4.0]])
   # One more step gives [1.5, 1.5] and [1, 3].
   parts = np.array([0.5 / 4.5, 2.0 / 10.0])
@@ -85,6 +86,9 @@ def test_residual_penalty_in_closed_form():
                          ([False, False], 0)):
     np.testing.assert_allclose(
         penalty(0.5, value, jnp.array(mask)), expected, rtol=1e-6)
+  np.testing.assert_allclose(
+      penalty(0.5, value, weights=jnp.array([0.0, 3.0])), 1.5 * parts[1],
+      rtol=1e-6)
   # d/da of (f - z)^2 is 2 (f - z) z; the divisor is held, too.
   slopes = np.array([2 * (0.5 + 0.5) / 4.5, 2 * -1 * 4 / 10])
   grad, of_value = jax.grad(penalty, argnums=(0, 1))(0.5, value)

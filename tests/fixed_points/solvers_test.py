@@ -341,6 +341,7 @@ def test_products_are_at_highest_precision():
     (dict(tol=True), 'tol must be a positive number, got True'),
     (dict(ridge='1'), "ridge must be a number of at least 0, got '1'"),
     (dict(memory=6.0), 'memory must be a whole number .* got 6.0'),
+    (dict(restart=1), 'restart must be True or False, got 1'),
     (dict(part_axis=0), 'part_axis must be a whole number .* got 0'),
     (dict(part_axis=1.0), 'part_axis must be a whole number .* got 1.0'),
     (dict(max_iter='40'), "max_iter must be a whole number .* got '40'"),
@@ -461,6 +462,55 @@ def test_a_small_part_that_moves_is_no_equilibrium():
   short = dear_jax.solve(fun, init, config=dataclasses.replace(
       config, part_axis=1, max_iter=100))
   assert not short.converged[0] and short.residual[0] > 0.9
+
+
+def test_news_travels_as_fast_as_it_can():
+  """A mixture with the time before would hold it up at every node."""
+  fun, init = _frontier(40)
+  config = Config(tol=0.1, max_iter=400, part_axis=1)
+  for method in solvers.METHODS:
+    sol = dear_jax.solve(fun, init, config=dataclasses.replace(
+        config, method=method, restart=True))
+    assert sol.converged[0] and sol.steps[0] == 41, method
+    np.testing.assert_array_equal(sol.value, 1)
+  held_up = dear_jax.solve(fun, init, config=config)
+  assert held_up.steps[0] > 60
+
+
+@pytest.mark.parametrize('method', ['anderson', 'broyden'])
+def test_a_restart_forgets(method):
+  """What follows is what a solve from there would do, of that instance alone.
+
+  The second part rests for as long as the first is small.
+  """
+  def fun(z):
+    first, second = z[:, :1], z[:, 1:]
+    return jnp.concatenate(
+        [0.8 * first + 0.4, jnp.where(first > 1, 0.9 * second + 1, 1)], 1)
+  config = Config(method=method, tol=1e-4, max_iter=60, part_axis=1,
+                  restart=True)
+  init = jnp.stack([jnp.array([[0.2], [1.0]]), jnp.array([[0.5], [1.0]])])
+  sol = dear_jax.solve(fun, init, config=config, return_trajectory=True)
+  moves = np.abs(sol.trajectory - sol.origins)[:, 0, 1, 0]
+  begin = int(np.argmax(moves > 1e-4))
+  assert begin > 1  # it was at rest before
+  again = dear_jax.solve(fun, sol.origins[begin][:1], config=config,
+                         return_trajectory=True)
+  count = int(again.steps[0])
+  assert sol.steps[0] == begin + count and again.converged[0]
+  np.testing.assert_allclose(sol.trajectory[begin:begin + count, 0],
+                             again.trajectory[:count, 0], rtol=1e-4)
+  alone = dear_jax.solve(fun, init[1:], config=config)
+  np.testing.assert_allclose(alone.value[0], sol.value[1], rtol=1e-6)
+
+
+def test_restarts_leave_what_only_acceleration_can_solve():
+  problem = problems.rotation(1.05)  # plain iteration would run away
+  sol = dear_jax.solve(
+      problem.fun, problem.init, *problem.args,
+      config=Config(tol=1e-6, max_iter=60, restart=True))
+  assert sol.converged.all()
+  np.testing.assert_allclose(sol.value, problem.answer, rtol=1e-4)
 
 
 @pytest.mark.parametrize('stop_mode', solvers.config_lib.STOP_MODES)

@@ -126,7 +126,8 @@ def test_residual_penalty_is_what_one_more_step_changes():
     value = result.solution.value
     after = result.fun(value, *result.args)
     return per_instance.norms(after - value) / per_instance.norms(after)
-  expected = np.mean(model.inspect(KEY, batch, look)**2)
+  residuals = model.inspect(KEY, batch, look)**2
+  expected = np.mean(residuals)
   loss, grads = model.compute_grad(KEY, batch)
   metrics = model.metrics
   np.testing.assert_allclose(metrics['residual_penalty'], expected, rtol=1e-4)
@@ -139,6 +140,16 @@ def test_residual_penalty_is_what_one_more_step_changes():
       for x in grads[name])]
   assert any('clrs_processor' in name for name in changed)
   assert not any('_dec_' in name for name in changed)
+
+  # Long solves alone: what takes k times the wanted steps counts k^2 - 1 times.
+  steps = model.inspect(KEY, batch, lambda result, _: result.solution.steps)
+  wanted = float(np.median(steps)) - 0.5
+  assert steps.max() > wanted
+  long = _model(residual_weight=0.5, jacobian_weight=0.0, wanted_steps=wanted)
+  long.compute_grad(KEY, batch)
+  np.testing.assert_allclose(
+      long.metrics['residual_penalty'],
+      np.mean(residuals * np.maximum((steps / wanted)**2 - 1, 0)), rtol=1e-4)
 
 
 def test_learns(model):
@@ -254,6 +265,8 @@ def test_freeze_processor():
     (dict(jacobian_weight=-1.0), 'jacobian_weight must not be negative'),
     (dict(jacobian_fraction=0.0), 'jacobian_fraction must be more than 0'),
     (dict(eval_iterations=0), 'eval_iterations must be at least 1, got 0'),
+    (dict(wanted_steps=-1.0), 'wanted_steps must not be negative, got -1'),
+    (dict(eval_iterations_per_node=-1), 'per_node must not be negative'),
 ])
 def test_bad_arguments(options, message):
   with pytest.raises(ValueError, match=message):

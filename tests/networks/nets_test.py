@@ -8,6 +8,7 @@ from dear_jax.data import samplers
 from dear_jax.data import tasks
 from dear_jax.networks import clrs_private
 from dear_jax.networks import coding
+from dear_jax.networks import nets
 from dear_jax.training import builders
 from dear_jax.training import configs
 import haiku as hk
@@ -155,7 +156,17 @@ def test_more_iterations_at_evaluation():
       eval_iterations=3)
   steps = [int(_apply(model, feedback, repred)[1].steps.max())
            for repred in (False, True)]
-  assert steps == [4, 12]
+  assert steps == [4, 12]  # for six nodes that is two a node
+  model, feedback = _model(
+      'bfs', solver=dear_jax.SolverConfig(tol=1e-30, max_iter=4),
+      eval_iterations=1, eval_iterations_per_node=3)
+  assert int(_apply(model, feedback, True)[1].steps.max()) == 18
+
+
+def test_limit_at_evaluation():
+  assert nets.evaluation_limit(40, nb_nodes=64) == 160  # that of the paper
+  assert nets.evaluation_limit(40, nb_nodes=400) == 800
+  assert nets.evaluation_limit(40, nb_nodes=400, times=1, per_node=0) == 40
 
 
 def test_noise_is_for_training_only_and_drawn_once_a_solve():

@@ -104,6 +104,24 @@ def test_confidence_is_that_of_the_decoder():
       rtol=1e-5)
 
 
+@pytest.mark.parametrize('task', ['bellman_ford', 'insertion_sort', 'search'])
+def test_confidence_is_the_mean_over_entries(task):
+  model, (feedback,), _ = _untrained(task)
+  preds, instances = model.evaluate_instances(
+      jax.random.PRNGKey(0), feedback, with_confidence=True)
+  found = instances['confidences']
+  assert set(found) == set(preds)
+  for name, confidence in found.items():
+    is_hard = preds[name].type_ in (clrs.Type.POINTER, clrs.Type.MASK)
+    expected = preds[name].data.shape
+    assert confidence.shape == (expected if is_hard else expected[:-1])
+    assert (confidence > 0).all() and (confidence <= 1 + 1e-5).all()
+  entries = np.concatenate([np.reshape(x, (4, -1)) for x in found.values()],
+                           axis=1)
+  np.testing.assert_allclose(instances['confidence'], entries.mean(axis=1),
+                             rtol=1e-5)
+
+
 def test_check_tells_where():
   outputs, truth = {'pi': np.array([0, 2, 1])}, {'pi': np.array([0, 0, 1])}
   check = reasoners.Check(outputs, truth, {'pi': outputs['pi'] != truth['pi']},

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the reading of run folders, and of the charts and the page."""
 
+import dataclasses
 import html.parser
 import json
 import re
@@ -312,6 +313,31 @@ class TestCharts:
     assert chart.x_label == 'tolerance (grey: in force)'
     assert chart.x_ticks == [0.01, 0.1, 0.3]
     assert chart.lines[0].ends is None  # nobody has measured them
+
+  def test_families_of_graphs_and_reliability(self, tmp_path):
+    runs = [reports.read_run(run_folders.write(tmp_path / name))
+            for name in 'ab']
+    row = lambda graphs, size, score: dict(
+        graphs=graphs, size=size, score=score, low=score - 0.1, high=score)
+    runs[0] = dataclasses.replace(runs[0], evaluation=dict(
+        graphs=[row('path', 64, 0.3), row('path', 16, 0.5), row('er', 16, 1.)],
+        reliability=dict(expected_error=0.1, bins=[
+            dict(confidence=0.55, right=0.6), 3, dict(confidence='x', right=1),
+            dict(confidence=0.97, right=0.8)])))
+    found = charts_of(runs[:1])
+    path, er = found['Score by family of graphs'].lines
+    assert (path.style.label, er.style.label) == ('path', 'er')
+    np.testing.assert_allclose(path.points, [[16, 64], [0.5, 0.3]])
+    np.testing.assert_allclose(path.ends, [[0.4, 0.2], [0.5, 0.3]])
+    line, ideal = found['Reliability'].lines
+    np.testing.assert_allclose(line.points, [[0.55, 0.97], [0.6, 0.8]])
+    np.testing.assert_allclose(*ideal.points)
+    # Runs can be compared in the one chart, and would be too many in the other.
+    runs[1] = dataclasses.replace(
+        runs[1], evaluation=dict(reliability=dict(bins=5)))
+    found = charts_of(runs)
+    assert 'Score by family of graphs' not in found
+    assert len(found['Reliability'].lines) == 2
 
   def test_algorithms_of_one_run_and_of_several(self, tmp_path):
     two = reports.read_run(run_folders.write(

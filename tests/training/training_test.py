@@ -169,11 +169,12 @@ class TestConfig:
         'norm': 'layer', 'hidden_size': 128, 'dropout_prob': 0.0,
         # The solver, and the theorem to the letter.
         'solver': 'anderson', 'tol': 0.1, 'max_iter': 40,
+        'criterion': 'state', 'restart': False,
         'gradient': 'implicit', 'backward_decay': None,
         'backward_bound': None, 'backward_max_iter': None,
         # Losses and what is kept.
         'jacobian_weight': 1e-4, 'jacobian_fraction': 1.0,
-        'residual_weight': 0.0, 'noise_stddev': 0.0,
+        'residual_weight': 0.0, 'wanted_steps': 0.0, 'noise_stddev': 0.0,
         'average': False, 'select': 'best',
         # The parts that have a switch.
         'cgp': False, 'stochastic_depth': False, 'align_to': None,
