@@ -39,7 +39,11 @@ def run(main, flags_parser=None):
       main(argv)
     except KeyboardInterrupt:
       fail('aborted.', code=130)
-  app.run(safely, flags_parser=flags_parser or parse_flags)
+  try:
+    app.run(safely, flags_parser=flags_parser or parse_flags)
+  except BrokenPipeError:  # such as by --help | head
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(1)
 
 
 @contextlib.contextmanager

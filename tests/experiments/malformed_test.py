@@ -226,3 +226,12 @@ def test_commands(script):
 
 def test_there_are_fifty_of_them():
   assert len(_QUESTIONS) + sum(map(len, _COMMANDS.values())) >= 50
+
+
+def test_nobody_reads_on():
+  with subprocess.Popen(
+      [sys.executable, 'experiments/run.py', '--help'], cwd=_ROOT, text=True,
+      stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    process.stdout.close()  # as head does when it has seen enough
+    assert process.stderr.read() == ''
+  assert process.returncode == 1
