@@ -24,6 +24,7 @@ Prints tables in Markdown on stdout and writes the same numbers, and all single
 measurements, to --out. Progress goes to stderr.
 """
 
+import functools
 import json
 import os
 import subprocess
@@ -31,9 +32,7 @@ import sys
 import tempfile
 import time
 
-from absl import app
 from absl import flags
-from absl import logging
 import cli
 import measuring
 
@@ -49,11 +48,9 @@ _OUT = flags.DEFINE_string('out', 'benchmark.json', 'file for the numbers')
 _FIRST_STEP = flags.DEFINE_boolean(
     'first_step', False, 'only print how long the first training step takes, '
     'from the start of the program; the benchmark calls itself with this')
-
 _LARGE_GRAPH = flags.DEFINE_boolean(
     'large_graph', False, 'only print time and memory of BFS on a large sparse '
     'graph; the benchmark calls itself with this')
-
 _BATCH_SIZE = flags.DEFINE_integer(
     'batch_size', 32, 'batch to train with, and to infer with besides 1',
     lower_bound=1)
@@ -68,12 +65,10 @@ _WIDTH = flags.DEFINE_integer('width', 128, 'width of the node states',
 _ITERATIONS = 10
 # Larger dense batches would need more memory than a laptop has.
 _MOST_PAIRS = 32 * 128 * 128
-# Parameters have to stay as they are, so that solves do.
-_LEARNING_RATE = 1e-12
 
 
 def sampler_of(size, batch_size):
-  import dear_jax  # pylint: disable=g-import-not-at-top
+  import dear_jax
   return dear_jax.make_sampler(_TASK.value, size=size, batch_size=batch_size,
                                seed=0, split='train')
 
@@ -81,36 +76,29 @@ def sampler_of(size, batch_size):
 def model_of(sampler, gradient='damped', max_iter=40, layout=None,
              jacobian_fraction=None):
   """A model with the settings of a run otherwise, and a batch."""
-  # pylint: disable=g-import-not-at-top
-  import dataclasses
-
   import dear_jax
   from dear_jax.training import builders
   from dear_jax.training import checkpoints
   from dear_jax.training import configs
-  config = dataclasses.replace(
-      configs.TrainConfig(), processor=_PROCESSOR.value, gradient=gradient,
-      max_iter=max_iter)
+  config = configs.TrainConfig(processor=_PROCESSOR.value, gradient=gradient,
+                               max_iter=max_iter)
   batch = measuring.typical_batch(sampler)
   model = dear_jax.DEARModel(
       sampler.spec, batch, config.processor_factory(), hidden_dim=_WIDTH.value,
-      encoder_init=config.encoder_init, learning_rate=_LEARNING_RATE,
+      encoder_init=config.encoder_init, learning_rate=measuring.LEARNING_RATE,
       grad_clip_max_norm=config.grad_clip_max_norm,
       jacobian_fraction=jacobian_fraction or config.jacobian_fraction,
       layout=layout or _LAYOUT.value)
   model.init(batch.features, 0)
   if _RUN.value:
-    try:
+    with cli.failing(checkpoints.RunError, code=1):
       builders.set_params(model, checkpoints.load_kept(_RUN.value), [batch],
                           _RUN.value)
-    except checkpoints.RunError as e:
-      cli.fail(str(e), code=1)
   return model, batch
 
 
 def measure_iterations(results):
   """One iteration of the solver, and what of it is bookkeeping."""
-  # pylint: disable=g-import-not-at-top
   from dear_jax.fixed_points import solvers
   from dear_jax.networks import processors
   import haiku as hk
@@ -131,35 +119,33 @@ def measure_iterations(results):
   step = make('step').apply
   fun = lambda hidden, params, context: step(params, hidden, context)
   measurements = measuring.Measurements()
-  unit_name = 'U'
-  measurements.add(unit_name, measuring.unit(batch_size, size, width))
+  measurements.add('U', measuring.unit(batch_size, size, width))
   loop = jax.jit(lambda *args: jax.lax.fori_loop(
       0, _ITERATIONS, lambda _, hidden: fun(hidden, *args[1:]), args[0]))
-  measurements.add('step alone', lambda: jax.block_until_ready(
-      loop(hidden, params, context)), _ITERATIONS)
+  measurements.add('step alone', lambda: loop(hidden, params, context),
+                   _ITERATIONS)
   for method in solvers.METHODS:
     config = solvers.SolverConfig(method=method, tol=1e-9,
                                   max_iter=_ITERATIONS)
     solve = jax.jit(lambda *args, config=config: solvers.solve(
         fun, *args, config=config))
-    measurements.add(method, lambda solve=solve: jax.block_until_ready(
-        solve(hidden, params, context)), _ITERATIONS)
+    measurements.add(method, functools.partial(solve, hidden, params, context),
+                     _ITERATIONS)
   measurements.run(20, 10)
   alone = measurements.median('step alone')
   rows = []
-  for name in ('step alone',) + solvers.METHODS:
+  for name in ('step alone', *solvers.METHODS):
     seconds = measurements.median(name)
-    rows.append((name, seconds, seconds / measurements.median(unit_name),
-                 1 - alone / seconds if name != 'step alone' else None))
-  results['iterations'] = [
-      dict(solver=name, seconds=seconds, units=units, bookkeeping=share)
-      for name, seconds, units, share in rows]
+    rows.append(dict(
+        solver=name, seconds=seconds, units=seconds / measurements.median('U'),
+        bookkeeping=1 - alone / seconds if name != 'step alone' else None))
+  results['iterations'] = rows
   results['measurements']['iterations'] = measurements.seconds
   print(f'One iteration, dense, batch {batch_size}, size {size}:\n')
   cli.print_table(['', 'ms', 'U', 'bookkeeping'], [
-      [name, f'{1e3 * seconds:.2f}', f'{units:.2f}',
-       '' if share is None else f'{share:.0%}']
-      for name, seconds, units, share in rows])
+      [row['solver'], f'{1e3 * row["seconds"]:.2f}', f'{row["units"]:.2f}',
+       '' if row['bookkeeping'] is None else f'{row["bookkeeping"]:.0%}']
+      for row in rows])
 
 
 def measure_training(results, rounds):
@@ -168,10 +154,8 @@ def measure_training(results, rounds):
   Each of them with the Jacobian penalty on a part of the batch, as by default,
   and on the whole batch, as in the paper's code.
   """
-  # pylint: disable=g-import-not-at-top
   from dear_jax.training import configs
   import jax
-  # pylint: enable=g-import-not-at-top
   sampler = sampler_of(_TRAINING_SIZE.value, _BATCH_SIZE.value)
   measurements = measuring.Measurements()
   measurements.add('U', measuring.unit(
@@ -186,9 +170,7 @@ def measure_training(results, rounds):
   for gradient in gradients:
     for name, fraction in ((gradient, None), (whole(gradient), 1.0)):
       model, batch = model_of(sampler, gradient, jacobian_fraction=fraction)
-      def run(model=model, batch=batch):
-        jax.block_until_ready(model.feedback(key, batch))
-      measurements.add(name, run)
+      measurements.add(name, functools.partial(model.feedback, key, batch))
       if fraction is None:
         solver[gradient] = model.metrics
   for gradient in gradients[1:]:
@@ -232,7 +214,7 @@ def measure_training(results, rounds):
 
 def measure_inference(results, sizes, rounds):
   """Predictions, next to those of CLRS' recurrent model."""
-  import jax  # pylint: disable=g-import-not-at-top
+  import jax
   measurements = measuring.Measurements()
   rows = []
   for size in sizes:
@@ -246,21 +228,21 @@ def measure_inference(results, sizes, rounds):
       _, metrics = model.evaluate(key, batch)
       measurements.add(f'U {name}', measuring.unit(batch_size, size,
                                                    _WIDTH.value))
-      measurements.add(name, lambda model=model, batch=batch: (
-          jax.block_until_ready(model.predict(key, batch.features))))
+      predict = lambda model: functools.partial(model.predict, key,
+                                                batch.features)
+      measurements.add(name, predict(model))
       row = dict(size=size, batch_size=batch_size, name=name,
                  evaluations=float(metrics['solver_steps_mean']))
       if 'edges' in model.describe_shape(batch.features, 0, training=False):
         dense, _ = model_of(sampler, layout='dense')
-        measurements.add(f'dense {name}', lambda dense=dense, batch=batch: (
-            jax.block_until_ready(dense.predict(key, batch.features))))
+        measurements.add(f'dense {name}', predict(dense))
       recurrent = None
       if _PROCESSOR.value == 'dear_pgn':
         recurrent = measuring.recurrent_model(
             _TASK.value, size, batch_size, _WIDTH.value)
       if recurrent is not None:
-        predict, row['steps'] = recurrent
-        measurements.add(f'CLRS {name}', predict)
+        run, row['steps'] = recurrent
+        measurements.add(f'CLRS {name}', run)
       rows.append(row)
   measurements.run(rounds, 120)
   for row in rows:
@@ -335,7 +317,6 @@ def measure_large_graph(results):
 
 def large_graph():
   """Predicts on a large graph and prints time and memory."""
-  # pylint: disable=g-import-not-at-top
   import resource
   with cli.silence():
     import jax
@@ -358,7 +339,7 @@ def first_step():
   """Takes one training step and prints how long that took."""
   start = time.perf_counter()
   with cli.silence():
-    import jax  # pylint: disable=g-import-not-at-top
+    import jax
   cli.prepare()
   imported = time.perf_counter()
   model, batch = model_of(sampler_of(_TRAINING_SIZE.value, _BATCH_SIZE.value))
@@ -382,7 +363,6 @@ def inference_sizes():
 
 def check_run():
   """Raises an error unless the run fits what is to be measured."""
-  # pylint: disable=g-import-not-at-top
   from dear_jax.training import checkpoints
   from dear_jax.training import configs
   config = configs.load_config(_RUN.value)
@@ -397,7 +377,6 @@ def check_run():
 
 
 def main(unused_argv):
-  logging.set_verbosity(logging.ERROR)
   if _FIRST_STEP.value:
     first_step()
     return
@@ -405,14 +384,14 @@ def main(unused_argv):
     large_graph()
     return
   with cli.silence():
-    # pylint: disable=g-import-not-at-top
     import dear_jax
     from dear_jax.data import samplers
     from dear_jax.models import base_model
     from dear_jax.networks import processors
     from dear_jax.training import checkpoints
     import jax
-  try:
+  cli.check_output(_OUT, _OUT.value)
+  with cli.failing(ValueError, checkpoints.RunError):
     samplers.check_choice('task', _TASK.value, samplers.task_names())
     samplers.check_choice('processor', _PROCESSOR.value, processors.KINDS)
     samplers.check_choice('layout', _LAYOUT.value, base_model.LAYOUTS)
@@ -422,8 +401,6 @@ def main(unused_argv):
       samplers.check_size(_TASK.value, name, size)
     if _RUN.value:
       check_run()
-  except (ValueError, checkpoints.RunError) as e:
-    cli.fail(str(e))
   cli.prepare()
   results = {
       'task': _TASK.value, 'processor': _PROCESSOR.value,
@@ -440,11 +417,9 @@ def main(unused_argv):
     if _TASK.value == 'bfs':
       measure_large_graph(results)
   cli.progress('')
-  with (cli.writing(_OUT.value),
-        open(_OUT.value, 'w', encoding='utf-8') as file):
-    json.dump(results, file, indent=1)
+  cli.write_json(_OUT.value, results)
   print(f'All numbers are in {_OUT.value}.', file=sys.stderr)
 
 
 if __name__ == '__main__':
-  app.run(main, flags_parser=cli.parse_flags)
+  cli.run(main)

@@ -15,11 +15,10 @@ stdout; progress goes to stderr.
 """
 
 import functools
-import time
 
-from absl import app
 from absl import flags
 import cli
+import measuring
 import trained
 
 _ROUNDS = flags.DEFINE_integer('rounds', 15, 'how often to time each step',
@@ -30,47 +29,34 @@ _SIZE = flags.DEFINE_integer('size', 16, 'size of the instances',
                              lower_bound=2)
 cli.define_import()
 
-# Parameters have to stay as they are, so that solves do.
-_LEARNING_RATE = 1e-12
-
 
 def measure(run, sampler):
   """Median seconds of a step with and without alignment, and of the teacher."""
-  # pylint: disable=g-import-not-at-top
   import jax
-  import numpy as np
   batch = sampler.batch(0)
   key = jax.random.PRNGKey(0)
-  plain = run.model(sampler, learning_rate=_LEARNING_RATE)
-  aligned = run.model(sampler, with_teacher=True, learning_rate=_LEARNING_RATE)
+  plain = run.model(sampler, learning_rate=measuring.LEARNING_RATE)
+  aligned = run.model(sampler, with_teacher=True,
+                      learning_rate=measuring.LEARNING_RATE)
   for model in (plain, aligned):
     model.restart(run.params)
   teacher = aligned.teacher
-  # pylint: disable-next=protected-access
   data = aligned._batch(batch.features, batch.outputs, 0, training=True)
   teach = jax.jit(lambda params: teacher.net_fn.apply(
       params, key, [data.inputs], repred=True, algorithm_index=0,
       steps=data.steps, slots=data.slots, edge_list=data.edge_list,
       node_mask=data.node_mask, with_states=True).states)
-  cases = {
-      'plain step': lambda: plain.feedback(key, batch),
-      'aligned step': lambda: aligned.feedback(key, batch),
-      'teacher alone': lambda: teach(teacher.device_params),
-  }
-  seconds = {name: [] for name in cases}
-  for i in range(_ROUNDS.value + 1):
-    cli.progress(f'timing: round {i} of {_ROUNDS.value}' if i else 'compiling')
-    for name, case in cases.items():
-      start = time.perf_counter()
-      jax.block_until_ready(case())
-      if i:  # the first one was compiled
-        seconds[name].append(time.perf_counter() - start)
-  return {name: float(np.median(x)) for name, x in seconds.items()}, aligned
+  measurements = measuring.Measurements()
+  for name, case in (('plain step', lambda: plain.feedback(key, batch)),
+                     ('aligned step', lambda: aligned.feedback(key, batch)),
+                     ('teacher alone', lambda: teach(teacher.device_params))):
+    measurements.add(name, case)
+  measurements.run(_ROUNDS.value)
+  return {x: measurements.median(x) for x in measurements.seconds}, aligned
 
 
 def compare_gradients(model, sampler):
   """Mean cosines of gradients of the alignment loss with the whole one."""
-  # pylint: disable=g-import-not-at-top
   from dear_jax.models import alignment
   import jax
   import jax.numpy as jnp
@@ -109,7 +95,6 @@ def compare_gradients(model, sampler):
   for i in range(_BATCHES.value):
     cli.progress(f'gradients of batch {i + 1} of {_BATCHES.value}')
     batch = sampler.batch(i)
-    # pylint: disable-next=protected-access
     data = model._batch(batch.features, batch.outputs, 0, training=True)
     flat = {}
     for kind, gradient in gradients.items():
@@ -130,10 +115,8 @@ def main(argv):
              'with it.')
   sampler = run.sampler(_SIZE.value, run.config.batch_size, split='train',
                         with_lengths=True)
-  try:
+  with cli.failing(code=1):
     seconds, model = measure(run, sampler)
-  except ValueError as e:
-    cli.fail(str(e).splitlines()[0], code=1)
   cosines = compare_gradients(model, sampler)
   cli.progress('')
   plain, aligned = seconds['plain step'], seconds['aligned step']
@@ -154,5 +137,4 @@ def main(argv):
 
 
 if __name__ == '__main__':
-  app.run(main, flags_parser=lambda argv: cli.parse_flags(
-      argv, positional='RUN_FOLDER'))
+  cli.run(main, cli.parse_run_folder)

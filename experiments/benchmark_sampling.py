@@ -24,9 +24,7 @@ import statistics
 import tempfile
 import time
 
-from absl import app
 from absl import flags
-from absl import logging
 import cli
 
 _TASKS = flags.DEFINE_string(
@@ -57,7 +55,6 @@ def sampling_rate(draw, seconds):
 
 def measure_sampling(task, size, seconds):
   """Samples per second by CLRS and by us, and our first batch in seconds."""
-  # pylint: disable=g-import-not-at-top
   import clrs
   import dear_jax
   from dear_jax.data import tasks
@@ -85,19 +82,15 @@ def measure_sampling(task, size, seconds):
 
 def measure_step(task):
   """Seconds of a training step."""
-  # pylint: disable=g-import-not-at-top
   import dear_jax
+  from dear_jax.training import builders
   from dear_jax.training import configs
   import jax
-  config = configs.PRESETS['quick']
   sampler = dear_jax.make_sampler(
       task, size=_TRAINING_SIZE, batch_size=_BATCH_SIZE, seed=1, split='train')
   batch = sampler.batch(0)
-  model = dear_jax.DEARModel(
-      sampler.spec, batch, config.processor_factory(),
-      hidden_dim=config.hidden_size, encoder_init=config.encoder_init,
-      learning_rate=config.learning_rate,
-      grad_clip_max_norm=config.grad_clip_max_norm)
+  model = builders.build_model(configs.PRESETS['quick'], [sampler.spec],
+                               [batch])
   model.init(batch.features, 0)
   seconds = []
   for index in range(6):
@@ -110,23 +103,20 @@ def measure_step(task):
 
 
 def main(unused_argv):
-  logging.set_verbosity(logging.ERROR)
   with tempfile.TemporaryDirectory() as folder:
     # An empty cache, so that the first batch pays for compiling its kernels.
     os.environ['NUMBA_CACHE_DIR'] = folder
     with cli.silence():
-      import clrs  # pylint: disable=g-import-not-at-top
-      from dear_jax.data import samplers  # pylint: disable=g-import-not-at-top
+      import clrs
+      from dear_jax.data import samplers
     names = [name.strip() for name in _TASKS.value.split(',')]
-    try:
+    with cli.failing():
       for name in names:
         samplers.check_choice('task', name, sorted(clrs.SPECS))
       sizes = [int(size) for size in _SIZES.value.split(',')]
       for name in names:
         for size in sizes:
           samplers.check_size(name, 'sizes', size)
-    except ValueError as e:
-      cli.fail(str(e))
     cli.prepare()
     report(names, sizes)
 
@@ -142,8 +132,7 @@ def report(names, sizes):
     head += ['training step, ms', 'sampling / step']
   rows, speedups, batch_ms, shares = [], {size: [] for size in sizes}, [], []
   for i, name in enumerate(names):
-    row = [name]
-    firsts = []
+    row, firsts = [name], []
     for size in sizes:
       cli.progress(f'{i + 1}/{len(names)} {name}: sampling at size {size}')
       theirs, ours, first = measure_sampling(name, size, _SECONDS.value)
@@ -158,27 +147,22 @@ def report(names, sizes):
     if _STEPS.value:
       cli.progress(f'{i + 1}/{len(names)} {name}: training step')
       step = 1e3 * measure_step(name)
-      row.append(f'{step:.0f}')
-      if _TRAINING_SIZE in sizes:
-        shares.append(batch_ms[-1] / step)
-        row.append(f'{shares[-1]:.2%}')
-      else:
-        row.append('-')
+      shares += [x / step for x in batch_ms[-1:]]
+      row += [f'{step:.0f}', f'{shares[-1]:.2%}' if shares else '-']
     rows.append(row)
   cli.progress('')
   cli.print_table(head, rows)
-  for size in sizes:
-    print(f'Size {size}: {statistics.geometric_mean(speedups[size]):,.0f} '
-          f'times the samples per second of CLRS (geometric mean), at least '
-          f'{min(speedups[size]):,.0f} times.\n')
+  for size, times in speedups.items():
+    print(f'Size {size}: {statistics.geometric_mean(times):,.0f} times the '
+          'samples per second of CLRS (geometric mean), at least '
+          f'{min(times):,.0f} times.\n')
   if batch_ms:
-    under = sum(x < 1 for x in batch_ms)
-    print(f'A batch of {_BATCH_SIZE} at size {_TRAINING_SIZE} takes less '
-          f'than 1 ms for {under} of {len(batch_ms)} tasks, and '
-          f'{max(batch_ms):.2f} ms at most'
+    print(f'A batch of {_BATCH_SIZE} at size {_TRAINING_SIZE} takes less than '
+          f'1 ms for {sum(x < 1 for x in batch_ms)} of {len(batch_ms)} tasks, '
+          f'and {max(batch_ms):.2f} ms at most'
           + (f'; {max(shares):.2%} of a training step at most.' if shares
              else '.'))
 
 
 if __name__ == '__main__':
-  app.run(main, flags_parser=cli.parse_flags)
+  cli.run(main)

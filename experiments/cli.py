@@ -3,16 +3,27 @@
 """What the command lines of all experiments have in common."""
 
 import contextlib
+import functools
 import importlib
 import importlib.util
+import json
 import os
+import re
 import sys
 import traceback
+from typing import Optional
 
+from absl import app
 from absl import flags
+from absl import logging
 
 # A flag that is defined here is one of the command that asks for it.
 flags.disclaim_key_flags()
+
+# What Python says of a text that should be a number.
+_IN_PLAIN_WORDS = {
+    'invalid literal for int.*': 'it must be a whole number.',
+    'could not convert string to float.*': 'it must be a number.'}
 
 
 def fail(message: str, code: int = 2):
@@ -21,27 +32,68 @@ def fail(message: str, code: int = 2):
   sys.exit(code)
 
 
-def parse_flags(argv, positional=None):
+def run(main, flags_parser=None):
+  """Runs a command; Ctrl-C is answered in one line, whatever it was doing."""
+  def safely(argv):
+    try:
+      main(argv)
+    except KeyboardInterrupt:
+      fail('aborted.', code=130)
+  try:
+    app.run(safely, flags_parser=flags_parser or parse_flags)
+  except BrokenPipeError:  # such as by --help | head
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(1)
+
+
+@contextlib.contextmanager
+def failing(*errors, code=2):
+  """Ends the program with one line on such errors, by default ValueErrors."""
+  try:
+    yield
+  except errors or ValueError as e:
+    fail(str(e).splitlines()[0], code)
+
+
+def parse_flags(argv, positional=None, several=False):
   """Parses the command line; a mistake in it is answered in one line.
 
   Args:
     argv: The command line.
     positional: The name of the argument that is no flag, if there is one.
+    several: Whether there can be more than one of these.
 
   Returns:
-    What is left of the command line: the program and such an argument.
+    What is left of the command line: the program and such arguments.
   """
   try:
     rest = flags.FLAGS(argv)
   except flags.Error as e:
-    fail(f'{" ".join(str(e).split())} (--help lists the flags.)')
+    text = ' '.join(str(e).split())
+    for python, plain in _IN_PLAIN_WORDS.items():
+      text = re.sub(python, plain, text)
+    fail(f'{text} (--help lists the flags.)')
+  # Libraries log through absl at a level that app.run would make visible.
+  logging.set_verbosity(logging.ERROR)
   count = 2 if positional else 1
   if len(rest) < count:
     fail(f'{positional} is missing. (--help tells more.)')
-  if len(rest) > count:
+  if len(rest) > count and not several:
     fail(f'unexpected argument {rest[count]!r}: settings are given as '
          '--name=value.')
   return rest
+
+
+parse_run_folder = functools.partial(parse_flags, positional='RUN_FOLDER')
+parse_run_folders = functools.partial(parse_run_folder, several=True)
+
+
+def define(setting, text):
+  """Defines the flag of a setting of runs; None is that it is not given."""
+  kinds = {int: flags.DEFINE_integer, Optional[int]: flags.DEFINE_integer,
+           float: flags.DEFINE_float, Optional[float]: flags.DEFINE_float,
+           bool: flags.DEFINE_boolean}
+  return kinds.get(setting.type, flags.DEFINE_string)(setting.flag, None, text)
 
 
 def define_import():
@@ -84,6 +136,8 @@ def _import(name):
   folder = os.path.dirname(path) if path else os.getcwd()
   if folder not in sys.path:
     sys.path.append(folder)
+  with silence():
+    import clrs  # noqa: F401, which the user's code would import aloud
   try:
     if path is None:
       importlib.import_module(module)
@@ -135,13 +189,37 @@ def prepare():
   All commands that compute have the same settings, so that their times can be
   compared; a library must not choose them for the process that it is used in.
   """
-  # pylint: disable=g-import-not-at-top
   from dear_jax.training import compile_cache
   from dear_jax.training import host_memory
   import jax
   compile_cache.enable_compilation_cache()
   if jax.default_backend() == 'cpu':
     host_memory.keep_freed_memory()
+
+
+def need(extra, *libraries):
+  """Fails unless libraries are installed, which an extra of dear-jax has."""
+  for name in libraries:
+    if importlib.util.find_spec(name) is None:
+      fail(f"{name} is not installed: pip install 'dear-jax[{extra}]' gets it.",
+           code=1)
+
+
+def check_output(flag, path):
+  """Fails unless a file can be written; `flag` is what names another."""
+  parent = os.path.dirname(os.path.abspath(path))
+  if not os.path.isdir(parent):
+    fail(f'--{flag.name}={path}: there is no folder {parent}.')
+  if os.path.isdir(path):
+    fail(f'{path} is a folder; --{flag.name} has to name a file.')
+  if not os.access(parent, os.W_OK):
+    fail(f'{parent} cannot be written to; choose another --{flag.name}.')
+
+
+def write_json(path, value):
+  """Writes a JSON file; ends the program with one line if that fails."""
+  with writing(path), open(path, 'w', encoding='utf-8') as f:
+    json.dump(value, f, indent=1)
 
 
 @contextlib.contextmanager

@@ -21,11 +21,9 @@ numbers: 16 MB an instance at size 16 and width 128.
 """
 
 import dataclasses
-import json
 import os
 import sys
 
-from absl import app
 from absl import flags
 import cli
 import trained
@@ -63,7 +61,6 @@ _POWER_ITERATIONS = 60
 
 def look_at(model, batch, forward, backward, decay):
   """Arrays about a batch, with the instances along their leading axis."""
-  # pylint: disable=g-import-not-at-top
   from dear_jax.fixed_points import diagnostics
   from dear_jax.fixed_points import implicit
   from dear_jax.fixed_points import per_instance
@@ -108,7 +105,7 @@ def look_at(model, batch, forward, backward, decay):
 
 def compare_with_dense(found, arrays, decay):
   """Errors of the backward solves, exact adjoints, and some spectra."""
-  import numpy as np  # pylint: disable=g-import-not-at-top
+  import numpy as np
   count = len(found['steps'])
   flat = lambda x: np.reshape(x, (count, -1)).astype(np.float64)
   adjoint, cotangent = flat(arrays['adjoint']), flat(arrays['cotangent'])
@@ -119,7 +116,7 @@ def compare_with_dense(found, arrays, decay):
   for i in range(count):
     cli.progress(f'dense solve {i + 1}/{count}')
     jacobian = arrays['jacobian'][i].astype(np.float64)
-    solve = lambda decay: np.linalg.solve(  # pylint: disable=g-long-lambda
+    solve = lambda decay: np.linalg.solve(
         np.eye(len(jacobian)) - decay * jacobian.T, cotangent[i])
     exact = solve(decay)
     errors.append(np.linalg.norm(adjoint[i] - exact)
@@ -134,7 +131,6 @@ def compare_with_dense(found, arrays, decay):
 
 def draw(found, spectra, tol, backward_tol, title, path):
   """Pictures of residuals, radii, backward solves and spectra."""
-  # pylint: disable=g-import-not-at-top
   import matplotlib
   matplotlib.use('agg')
   import matplotlib.pyplot as plt
@@ -177,8 +173,7 @@ def draw(found, spectra, tol, backward_tol, title, path):
   if any(spectrum is not None for spectrum in spectra):
     ax.legend(loc='upper left')
   ax.set(xlabel='real', ylabel='imaginary', aspect='equal',
-         title='Eigenvalues at the returned state', xlim=(-1.3, 1.3),
-         ylim=(-1.1, 1.1))
+         title='Eigenvalues at the returned state')
   figure.savefig(path, dpi=100)
   plt.close(figure)
 
@@ -186,8 +181,9 @@ def draw(found, spectra, tol, backward_tol, title, path):
 def main(argv):
   folder = argv[1]
   run = trained.Run(folder, only_dear=True)
+  output = _OUTPUT.value or os.path.join(folder, 'convergence')
+  cli.check_output(_OUTPUT, output + '.json')
   cli.prepare()
-  # pylint: disable=g-import-not-at-top
   from dear_jax.networks import gradients
   import numpy as np
   config = run.config
@@ -204,10 +200,8 @@ def main(argv):
     backward = dataclasses.replace(backward, max_iter=_BACKWARD_MAX_ITER.value)
   sampler = run.sampler(_SIZE.value, _INSTANCES.value)
   cli.progress('solving')
-  try:
+  with cli.failing(code=1):
     model = run.model(sampler, layout='dense')
-  except ValueError as e:
-    cli.fail(str(e), code=1)
   found, arrays = look_at(
       model, sampler.batch(0),
       dataclasses.replace(config.forward_solver(), tol=tol), backward, decay)
@@ -223,8 +217,8 @@ def main(argv):
       'radius': ('spectral radius', '.2f'),
       'settled_radius': ('at the fixed point', '.2f'),
       'backward_steps': ('backward steps', 'd'),
-      'backward_residual': ('residual', '.4f'),
-      'backward_error': ('error', '.4f'),
+      'backward_residual': ('backward residual', '.4f'),
+      'backward_error': ('backward error', '.4f'),
       'exact_growth': ('exact adjoint / g', '.1f')}
   columns = {name: column for name, column in columns.items() if name in found}
   print(f'{run.algorithm}, size {_SIZE.value}, tolerance {tol:g}, decay '
@@ -237,15 +231,12 @@ def main(argv):
         f'{np.mean(found["backward_converged"]):.0%} backward; '
         f'{np.mean(found["settled"]):.0%} when solved to {_EXACT_TOL:g} in '
         f'{_EXACT_MAX_ITER} steps.')
-  output = _OUTPUT.value or os.path.join(folder, 'convergence')
   kept = {name: np.asarray(value)[order].tolist()
           for name, value in found.items()}
   kept['residuals'] = [[x for x in row if np.isfinite(x)]
                        for row in kept['residuals']]
-  with (cli.writing(output + '.json'),
-        open(output + '.json', 'w', encoding='utf-8') as f):
-    json.dump(dict(algorithm=run.algorithm, size=_SIZE.value, tol=tol,
-                   decay=decay, **kept), f, indent=1)
+  cli.write_json(output + '.json', dict(
+      algorithm=run.algorithm, size=_SIZE.value, tol=tol, decay=decay, **kept))
   try:
     with cli.writing(output + '.png'):
       draw(found, spectra, tol, backward.tol,
@@ -258,5 +249,4 @@ def main(argv):
 
 
 if __name__ == '__main__':
-  app.run(main, flags_parser=lambda argv: cli.parse_flags(
-      argv, positional='RUN_FOLDER'))
+  cli.run(main, cli.parse_run_folder)

@@ -23,11 +23,7 @@ which the hints that hold the output no longer change.
 """
 
 import dataclasses
-import json
-import os
-import time
 
-from absl import app
 from absl import flags
 import cli
 
@@ -42,18 +38,13 @@ _SEED = flags.DEFINE_integer('seed', 0, 'seed of the samples', lower_bound=0,
 _OUTPUT = flags.DEFINE_string(
     'output', None, 'a JSON file for all figures (default: none is written)')
 
-# Seconds after which it is worth saying how far it is.
-_PATIENCE = 3.0
-
 
 def analyse_all(names):
-  """The reports of all algorithms, with progress on stderr if it takes long."""
-  from dear_jax.theory import equilibria  # pylint: disable=g-import-not-at-top
-  start = time.monotonic()
+  """The reports of all algorithms, with progress on stderr."""
+  from dear_jax.theory import equilibria
   reports = []
   for i, name in enumerate(names):
-    if time.monotonic() - start > _PATIENCE:
-      cli.progress(f'{i + 1}/{len(names)} {name}')
+    cli.progress(f'{i + 1}/{len(names)} {name}')
     reports.append(equilibria.analyse(name, equilibria.sample(
         name, _SIZE.value, _SAMPLES.value, _SEED.value)))
   cli.progress('')
@@ -88,37 +79,25 @@ def print_reports(reports):
 
 def main(unused_argv):
   if _OUTPUT.value is not None:
-    folder, name = os.path.split(os.path.abspath(_OUTPUT.value))
-    if not os.path.isdir(folder):
-      cli.fail(f'--output={_OUTPUT.value}: there is no folder {folder}.')
-    if os.path.isdir(os.path.join(folder, name)):
-      cli.fail(f'--output={_OUTPUT.value} is a folder; give a file.')
+    cli.check_output(_OUTPUT, _OUTPUT.value)
   with cli.silence():
-    # pylint: disable=g-import-not-at-top
     from dear_jax.data import samplers
     from dear_jax.theory import equilibria
   names = list(equilibria.ALGORITHMS)
   if _ALGORITHM.value is not None:
     known, names = names, [x.strip() for x in _ALGORITHM.value.split(',')]
-    try:
+    with cli.failing():
       for name in names:
         samplers.check_choice('algorithm', name, known)
-    except ValueError as e:
-      cli.fail(str(e))
-  try:
+  with cli.failing(RuntimeError, code=1):
     reports = analyse_all(names)
-  except RuntimeError as e:
-    cli.fail(str(e), code=1)
   print_reports(reports)
   if _OUTPUT.value is not None:
-    with (cli.writing(_OUTPUT.value),
-          open(_OUTPUT.value, 'w', encoding='utf-8') as f):
-      json.dump(dict(size=_SIZE.value, samples=_SAMPLES.value,
-                     seed=_SEED.value, algorithms=[
-                         dict(dataclasses.asdict(report),
-                              verdict=report.verdict)
-                         for report in reports]), f, indent=1)
+    cli.write_json(_OUTPUT.value, dict(
+        size=_SIZE.value, samples=_SAMPLES.value, seed=_SEED.value, algorithms=[
+            dict(dataclasses.asdict(report), verdict=report.verdict)
+            for report in reports]))
 
 
 if __name__ == '__main__':
-  app.run(main, flags_parser=cli.parse_flags)
+  cli.run(main)

@@ -41,9 +41,7 @@ import math
 import os
 import sys
 
-from absl import app
 from absl import flags
-from absl import logging
 import cli
 import evaluation_tables
 import evaluator
@@ -62,17 +60,7 @@ def _defaults(name):
   return f'(default: {_FULL[name]}; with --quick: {_QUICK[name]})'
 
 
-_SOLVER = flags.DEFINE_string(
-    'solver', None, "anderson, picard or broyden (default: the run's)")
-_TOL = flags.DEFINE_float(
-    'tol', None, "relative residual at which the solver stops (default: the "
-    "run's)")
-_CRITERION = flags.DEFINE_string(
-    'criterion', None, 'what has to be at rest: the state as a whole (state) '
-    "or every single node (node) (default: the run's)")
-_MAX_ITER = flags.DEFINE_integer(
-    'max_iter', None, 'the most solver steps in this evaluation (default: four '
-    "times the run's max_iter, as in its own test, and at least two a node)")
+_SOLVER, _TOL, _CRITERION, _MAX_ITER = trained.define_solver()
 _MODEL = flags.DEFINE_string(
     'model', None, "dear or nar: use the run's parameters in this kind of "
     "model (default: the run's)")
@@ -141,9 +129,7 @@ def is_tolerance(value):
 
 def check_flags():
   """Fails if a flag cannot be right, whatever the run is."""
-  if _TOL.value is not None and not is_tolerance(_TOL.value):
-    cli.fail(f'--tol must be a number above 0, got {_TOL.value:g}.')
-  for flag in (_MAX_ITER, _SAMPLES, _BATCH_SIZE):
+  for flag in (_SAMPLES, _BATCH_SIZE):
     if flag.value is not None and flag.value < 1:
       cli.fail(f'--{flag.name} must be at least 1, got {flag.value}.')
   read_numbers(_SIZES, int, lambda x: x > 0, 'sizes')
@@ -169,19 +155,13 @@ def output_path(folder):
   path = _OUTPUT.value or os.path.join(folder, 'evaluation.json')
   if not path.endswith('.json'):
     cli.fail(f'--output must name a file that ends in .json, got {path!r}.')
-  parent = os.path.dirname(os.path.abspath(path))
-  if not os.path.isdir(parent):
-    cli.fail(f'--output={path}: there is no folder {parent}.')
-  if os.path.isdir(path):
-    cli.fail(f'{path} is a folder; --output has to name a file.')
-  if not os.access(parent, os.W_OK):
-    cli.fail(f'{parent} cannot be written to; choose another --output.')
+  cli.check_output(_OUTPUT, path)
   return path
 
 
 def settings_in_force(run):
   """How the run is evaluated: as it was tested, except for what flags say."""
-  from dear_jax.models import nar  # pylint: disable=g-import-not-at-top
+  from dear_jax.models import nar
   config = run.config
   if config.model == 'nar':
     for flag in (_SOLVER, _TOL, _CRITERION, _MAX_ITER, _TOLS, _MAX_ITERS):
@@ -211,7 +191,6 @@ def settings_in_force(run):
 
 def parts_of(run):
   """The parts to do; fails if one is asked for that the run cannot have."""
-  # pylint: disable=g-import-not-at-top
   from dear_jax.data import graph_names
   from dear_jax.data import samplers
   missing = {}
@@ -237,7 +216,7 @@ def parts_of(run):
 
 def read_graphs(run):
   """The families of graphs to evaluate on, each once."""
-  from dear_jax.data import graph_names  # pylint: disable=g-import-not-at-top
+  from dear_jax.data import graph_names
   if _GRAPHS.value is None:
     return list(graph_names.MIXED_SHARES)
   names = [name.strip() for name in _GRAPHS.value.split(',')]
@@ -259,7 +238,7 @@ def limit_at(run, settings, size):
 
 def read_sizes(run):
   """The sizes to evaluate on, and that of everything else."""
-  from dear_jax.data import samplers  # pylint: disable=g-import-not-at-top
+  from dear_jax.data import samplers
   sizes = read_numbers(_SIZES, int, lambda x: x > 0, 'sizes')
   sweep_size = run.config.test_size
   if _SWEEP_SIZE.value is not None:
@@ -285,7 +264,6 @@ def evaluate_graphs(of_run, name, families, limits):
   Returns:
     The rows `graphs`, and what their samples together say of `reliability`.
   """
-  # pylint: disable=g-import-not-at-top
   from dear_jax.data import calibration
   import numpy as np
   rows, sums = [], []
@@ -367,7 +345,6 @@ def evaluate(run, settings, parts):
 
 
 def main(argv):
-  logging.set_verbosity(logging.ERROR)
   folder = argv[1]
   check_flags()
   run = trained.Run(folder)
@@ -381,7 +358,6 @@ def main(argv):
   read_sizes(run)
   if _GRAPHS.value is not None:
     read_graphs(run)
-  # pylint: disable=g-import-not-at-top
   from dear_jax.data import scoring
   from dear_jax.training import checkpoints
   cli.prepare()
@@ -423,5 +399,4 @@ def main(argv):
 
 
 if __name__ == '__main__':
-  app.run(main, flags_parser=lambda argv: cli.parse_flags(
-      argv, positional='RUN_FOLDER'))
+  cli.run(main, cli.parse_run_folder)

@@ -23,7 +23,7 @@ class Evaluator:
   """Evaluates a run in several settings, in each of them once."""
 
   def __init__(self, run, settings, samples, batch_size):
-    import jax  # pylint: disable=g-import-not-at-top
+    import jax
     self._run = run
     self._settings = settings
     self._samples = samples
@@ -82,7 +82,6 @@ class Evaluator:
     return None
 
   def _evaluate(self, size, graphs, settings):
-    # pylint: disable=g-import-not-at-top
     from dear_jax.data import calibration
     from dear_jax.data import scoring
     import jax
@@ -120,7 +119,6 @@ class Evaluator:
     return batches
 
   def _takes_edge_lists(self):
-    # pylint: disable=g-import-not-at-top
     from dear_jax.data import samplers
     from dear_jax.networks import kinds
     return (samplers.has_graph(self._run.algorithm)
@@ -139,7 +137,7 @@ class Evaluator:
 
   def _show(self, point):
     """Says what is being done, and about how much longer it takes."""
-    from dear_jax.training import progress  # pylint: disable=g-import-not-at-top
+    from dear_jax.training import progress
     size, graphs, settings = point
     cost = lambda x: 1 + (x[0] / 64)**2  # compiling, and pairs of nodes
     done = sum(map(cost, self._outcomes))
@@ -196,7 +194,6 @@ def summarise(scores, found, samples=None):
 
 def _about_confidence(scores, found):
   """How sure the model is, and whether it is right where it is."""
-  # pylint: disable=g-import-not-at-top
   from dear_jax.data import calibration
   import numpy as np
   is_sure = (found['confidence'] >= SURE) & found.get('converged', True)
@@ -211,7 +208,7 @@ def _about_confidence(scores, found):
 
 def by_density(scores, found):
   """Figures of bins of about equal numbers of samples, sparse graphs first."""
-  import numpy as np  # pylint: disable=g-import-not-at-top
+  import numpy as np
   share = found['edge_share']
   # Equal graphs stay together: small ones have few densities.
   ends = np.unique(np.quantile(share, np.linspace(0, 1, _NB_BINS + 1)[1:],

@@ -14,7 +14,6 @@ as `made_by` of the loaded reasoner.
 import os
 import pathlib
 
-from absl import app
 from absl import flags
 import cli
 
@@ -30,22 +29,19 @@ def main(argv):
   folder = argv[1]
   out = pathlib.Path(_OUT.value or os.path.join(folder, 'reasoner.npz'))
   with cli.silence():
-    import dear_jax  # pylint: disable=g-import-not-at-top
+    import dear_jax
     load = dear_jax.load
   cli.import_parts()
   if not os.path.isdir(folder):
     cli.fail(f'{folder} is not a run folder.')
   if not out.parent.is_dir():
     cli.fail(f'There is no folder {out.parent} to write {out.name} to.')
-  try:
+  with cli.failing():
     reasoner = load(folder)
     with cli.writing(out):
       reasoner.save(out, made_by=_COMMAND.value)
-  except ValueError as e:
-    cli.fail(str(e))
   print(f'{out}: {reasoner}, {out.stat().st_size / 2**20:.2f} MiB')
 
 
 if __name__ == '__main__':
-  app.run(main, flags_parser=lambda argv: cli.parse_flags(
-      argv, positional='RUN_FOLDER'))
+  cli.run(main, cli.parse_run_folder)

@@ -14,10 +14,8 @@ the unrolled solver. A gradient is of use for training if batches agree on it:
 table in Markdown on stdout; progress goes to stderr.
 """
 
-import json
 import os
 
-from absl import app
 from absl import flags
 import cli
 import trained
@@ -57,7 +55,6 @@ def gradients_to_compare():
 
 def measure(model, batches):
   """Gradients of all batches as rows of a matrix, and how the solves fared."""
-  # pylint: disable=g-import-not-at-top
   import jax
   import numpy as np
   rows, metrics = [], []
@@ -78,7 +75,7 @@ def main(argv):
              f'{_DECAYS.value!r}.')
   run = trained.Run(argv[1], only_dear=True)
   cli.prepare()
-  import numpy as np  # pylint: disable=g-import-not-at-top
+  import numpy as np
   sampler = run.sampler(_SIZE.value, run.config.batch_size, split='train')
   # None that the run has seen, unless its training set was finite.
   batches = [sampler.batch(run.config.train_steps + i)
@@ -88,10 +85,8 @@ def main(argv):
   rows = []
   for name, changes in choices.items():
     cli.progress(name)
-    try:
+    with cli.failing():
       model = run.model(sampler, jacobian_weight=0.0, **changes)
-    except ValueError as e:
-      cli.fail(str(e))
     grads, (steps, converged) = measure(model, batches)
     if name == 'one step':
       one_step = unit(grads.mean(axis=0))
@@ -113,11 +108,8 @@ def main(argv):
       [[row['gradient'], f'{row["norm"]:.2f}', f'{row["agreement"]:.2f}',
         f'{row["cosine"]:.2f}', solved(row, f'{row["backward_steps"]:.1f}'),
         solved(row, f'{row["backward_converged"]:.0%}')] for row in rows])
-  path = os.path.join(argv[1], 'gradient_noise.json')
-  with cli.writing(path), open(path, 'w', encoding='utf-8') as f:
-    json.dump(rows, f, indent=1)
+  cli.write_json(os.path.join(argv[1], 'gradient_noise.json'), rows)
 
 
 if __name__ == '__main__':
-  app.run(main, flags_parser=lambda argv: cli.parse_flags(
-      argv, positional='RUN_FOLDER'))
+  cli.run(main, cli.parse_run_folder)

@@ -22,15 +22,12 @@ the parameters that were kept, which compiles a program first.
 
 import contextlib
 import glob
-import importlib.util
 import io
 import os
 import sys
 import time
 
-from absl import app
 from absl import flags
-from absl import logging
 import cli
 
 # Samples whose residuals are drawn.
@@ -53,17 +50,6 @@ _SOLVE = flags.DEFINE_boolean(
 cli.define_import()
 
 
-def parse_flags(argv):
-  """Parses the command line; a mistake in it is answered in one line."""
-  try:
-    rest = flags.FLAGS(argv)
-  except flags.Error as e:
-    cli.fail(f'{" ".join(str(e).split())} (--help lists the flags.)')
-  if len(rest) < 2:
-    cli.fail('RUN_FOLDER is missing. (--help tells more.)')
-  return rest
-
-
 def check_folders(folders):
   """Fails if a folder is not there, or there twice."""
   seen = {}
@@ -82,16 +68,9 @@ def read_labels(folders):
   if _LABELS.value is None:
     return unique_labels(folders)
   labels = [label.strip() for label in _LABELS.value.split(',')]
-  if len(labels) != len(folders):
-    cli.fail(f'--labels has to name {len(folders)} '
-             f'{"run" if len(folders) == 1 else "runs"}, separated by commas, '
-             f'got {len(labels)}: {_LABELS.value!r}.')
-  if not all(labels):
-    cli.fail(f'--labels must not be empty, got {_LABELS.value!r}.')
-  for label in labels:
-    if labels.count(label) > 1:
-      cli.fail(f'--labels must all be different, got {label!r} more than '
-               'once.')
+  if not len(folders) == len(labels) == len(set(filter(None, labels))):
+    cli.fail(f'--labels has to have {len(folders)} different names, separated '
+             f'by commas, got {_LABELS.value!r}.')
   return labels
 
 
@@ -101,13 +80,7 @@ def output_paths(folder):
   stem, ending = os.path.splitext(path)
   if ending.lower() not in ('.html', '.htm'):
     cli.fail(f'--out must name a file that ends in .html, got {path!r}.')
-  parent = os.path.dirname(os.path.abspath(path))
-  if not os.path.isdir(parent):
-    cli.fail(f'--out={path}: there is no folder {parent}.')
-  if os.path.isdir(path):
-    cli.fail(f'{path} is a folder; --out has to name a file.')
-  if not os.access(parent, os.W_OK):
-    cli.fail(f'{parent} cannot be written to; choose another --out.')
+  cli.check_output(_OUT, path)
   return path, stem + '.png'
 
 
@@ -123,7 +96,6 @@ def unique_labels(folders):
 
 def read_runs(folders, labels):
   """Reads all run folders; fails if one is none."""
-  # pylint: disable=g-import-not-at-top
   from dear_jax import reports
   from dear_jax.training import checkpoints
   try:
@@ -133,14 +105,6 @@ def read_runs(folders, labels):
     cli.fail(str(e))
   except OSError as e:
     cli.fail(f'{e.filename} cannot be read ({e.strerror}).')
-
-
-def check_libraries():
-  """Fails if what makes the page is not installed."""
-  for name in ('jinja2', 'plotly'):
-    if importlib.util.find_spec(name) is None:
-      cli.fail(f"{name} is not installed, which makes the page: pip install "
-               "'dear-jax[reports]'", code=1)
 
 
 def solve_all(runs):
@@ -175,10 +139,6 @@ def solve_all(runs):
 
 def residuals_of(run):
   """The residuals [T, B] of a run's test samples; a ValueError says why not."""
-  # pylint: disable=g-import-not-at-top
-  from dear_jax.reasoning import tracing
-  import jax
-  import numpy as np
   import trained
   # What would end another command is a remark here.
   said = io.StringIO()
@@ -187,6 +147,9 @@ def residuals_of(run):
       loaded = trained.Run(run.folder, only_dear=True)
   except SystemExit as e:
     raise ValueError(said.getvalue().strip().partition(': ')[2]) from e
+  from dear_jax.reasoning import tracing
+  import jax
+  import numpy as np
   cli.prepare()
   samples = loaded.sampler(loaded.config.test_size, _SAMPLES)
   model = loaded.model(samples)
@@ -205,7 +168,6 @@ def write_events(run):
   Raises:
     ImportError: if tensorboardX is not installed.
   """
-  # pylint: disable=g-import-not-at-top
   from dear_jax.reports import run_data
   import tensorboardX
   folder = os.path.join(run.folder, 'tensorboard')
@@ -222,24 +184,15 @@ def write_events(run):
             writer.add_scalar(f'{prefix}/{name}', value, line['step'])
 
 
-def write_page(path, text):
-  """Replaces the page at once."""
-  temporary = path + '.tmp'
-  with open(temporary, 'w', encoding='utf-8') as f:
-    f.write(text)
-  os.replace(temporary, path)
-
-
 def main(argv):
-  logging.set_verbosity(logging.ERROR)
   folders = argv[1:]
   check_folders(folders)
   labels = read_labels(folders)
   page, picture = output_paths(folders[0])
-  check_libraries()
+  cli.need('reports', 'jinja2', 'plotly')
   with cli.silence():
-    # pylint: disable=g-import-not-at-top
     import dear_jax
+    from dear_jax.data import files
     from dear_jax.reports import page as report_page
   cli.import_parts()
   runs = read_runs(folders, labels)
@@ -252,13 +205,16 @@ def main(argv):
                       'with --nosolve.']
           for run in runs if run.is_dear}
     made = time.strftime('%Y-%m-%d %H:%M')
-    write_page(page, report_page.build(
+    text = report_page.build(
         runs, traces, remarks, 'Made by experiments/report.py of dear_jax '
-        f'{dear_jax.__version__} on {made}.'))
+        f'{dear_jax.__version__} on {made}.')
+    with (files.replacing(page) as temporary,
+          open(temporary, 'w', encoding='utf-8') as f):
+      f.write(text)
     written, lacking = [page], []
     if _PNG.value:
       try:
-        from dear_jax.reports import png  # pylint: disable=g-import-not-at-top
+        from dear_jax.reports import png
         png.draw_runs(runs, traces, picture)
         written.append(picture)
       except ImportError:
@@ -275,12 +231,10 @@ def main(argv):
     # A full disk is told of without the name of the file.
     cli.fail(f'{e.filename or page} cannot be written ({e.strerror or e}).',
              code=1)
-  except KeyboardInterrupt:
-    cli.fail('aborted.', code=130)
   print(f'Wrote {", ".join(written)}.', file=sys.stderr)
   for text in lacking:
     print(text, file=sys.stderr)
 
 
 if __name__ == '__main__':
-  app.run(main, flags_parser=parse_flags)
+  cli.run(main, cli.parse_run_folders)

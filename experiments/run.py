@@ -26,23 +26,16 @@ import os
 import shlex
 import sys
 import time
-from typing import Optional
 
-from absl import app
 from absl import flags
-from absl import logging
 import cli
+from dear_jax.data import task_names
 from dear_jax.training import configs
-
-_DEFINE = {int: flags.DEFINE_integer, Optional[int]: flags.DEFINE_integer,
-           float: flags.DEFINE_float, Optional[float]: flags.DEFINE_float,
-           bool: flags.DEFINE_boolean}
 
 # None of them has a default of its own, so that presets and resumed runs can
 # tell what was asked for.
 for _setting in configs.SETTINGS.values():
-  _DEFINE.get(_setting.type, flags.DEFINE_string)(
-      _setting.flag, None, _setting.help)
+  cli.define(_setting, _setting.help)
 flags.DEFINE_alias('algorithms', 'algorithm')
 flags.DEFINE_alias('processor_type', 'processor')
 _PRESET = flags.DEFINE_string(
@@ -74,9 +67,7 @@ def make_config() -> configs.TrainConfig:
     base = configs.load_config(_WORKDIR.value)
   else:
     name = _PRESET.value or 'default'
-    if name not in configs.PRESETS:
-      raise ValueError(f'preset must be one of '
-                       f'{", ".join(configs.PRESETS)}, got {name!r}.')
+    task_names.check_choice('preset', name, configs.PRESETS)
     base = configs.PRESETS[name]
   given = {name: setting.read(flags.FLAGS[setting.flag].value)
            for name, setting in configs.SETTINGS.items()
@@ -103,30 +94,19 @@ def default_workdir(config) -> str:
 
 
 def main(unused_argv):
-  # Libraries log through absl at a level that app.run makes visible.
-  logging.set_verbosity(logging.ERROR)
   cli.import_parts()
-  try:
-    with cli.silence():  # for some settings, tasks are looked at
-      config = make_config()
-  except ValueError as e:
-    cli.fail(str(e))
+  with cli.failing(), cli.silence():  # for some settings, tasks are looked at
+    config = make_config()
   with cli.silence():
     # Not at the top: --help and mistakes should not wait for it.
-    # pylint: disable=g-import-not-at-top
     from dear_jax.training import checkpoints
     from dear_jax.training import loop
   workdir = _WORKDIR.value or default_workdir(config)
   cli.prepare()
-  try:
-    with contextlib.redirect_stdout(sys.stderr):
-      result = loop.train(config, workdir, resume=_RESUME.value)
-  except checkpoints.RunError as e:
-    cli.fail(str(e))
-  except FloatingPointError as e:
-    cli.fail(str(e), code=1)
-  except KeyboardInterrupt:
-    cli.fail('aborted.', code=130)
+  with (cli.failing(checkpoints.RunError),
+        cli.failing(FloatingPointError, code=1),
+        contextlib.redirect_stdout(sys.stderr)):
+    result = loop.train(config, workdir, resume=_RESUME.value)
   if result.get('interrupted'):
     command = shlex.join(
         ['python', sys.argv[0], f'--workdir={workdir}', '--resume',
@@ -137,4 +117,4 @@ def main(unused_argv):
 
 
 if __name__ == '__main__':
-  app.run(main, flags_parser=parse_flags)
+  cli.run(main, parse_flags)

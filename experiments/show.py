@@ -24,31 +24,16 @@ are beneath. Prints a table in Markdown on stdout. Samples are those of the
 run's test, which training did not see. Needs matplotlib.
 """
 
-import contextlib
-import importlib.util
-import math
 import os
 
-from absl import app
 from absl import flags
-from absl import logging
 import cli
 import trained
 
 _SIZE = flags.DEFINE_integer('size', 16, 'size of the instance')
 _SAMPLE = flags.DEFINE_integer(
     'sample', 0, "number of the instance among the run's test samples")
-_SOLVER = flags.DEFINE_string(
-    'solver', None, "anderson, picard or broyden (default: the run's)")
-_TOL = flags.DEFINE_float(
-    'tol', None, "relative residual at which the solver stops (default: the "
-    "run's)")
-_CRITERION = flags.DEFINE_string(
-    'criterion', None, 'what has to be at rest: the state as a whole (state) '
-    "or every single node (node) (default: the run's)")
-_MAX_ITER = flags.DEFINE_integer(
-    'max_iter', None, 'the most solver steps in this solve (default: four '
-    "times the run's max_iter, as in its own test, and at least two a node)")
+_SOLVER, _TOL, _CRITERION, _MAX_ITER = trained.define_solver()
 _OUT = flags.DEFINE_string(
     'out', None, 'a folder for the pictures (default: RUN_FOLDER)')
 _ANIMATION = flags.DEFINE_boolean(
@@ -60,31 +45,17 @@ _DPI = 120
 _MOST_ROWS = 20
 
 
-def check_flags():
-  """Fails if a flag cannot be right, whatever the run is."""
-  if _TOL.value is not None and not (math.isfinite(_TOL.value)
-                                     and _TOL.value > 0):
-    cli.fail(f'--tol must be a number above 0, got {_TOL.value:g}.')
-  if _MAX_ITER.value is not None and _MAX_ITER.value < 1:
-    cli.fail(f'--max_iter must be at least 1, got {_MAX_ITER.value}.')
-  if importlib.util.find_spec('matplotlib') is None:
-    cli.fail('matplotlib is not installed, which draws the pictures: pip '
-             "install 'dear-jax[plots]' installs it.", code=1)
-
-
 def output_folder(folder):
   """Where the pictures go; fails if nothing can be written there."""
   out = _OUT.value or folder
   if not os.path.isdir(out):
     cli.fail(f'--out={out}: there is no such folder.')
-  if not os.access(out, os.W_OK):
-    cli.fail(f'{out} cannot be written to; choose another --out.')
+  cli.check_output(_OUT, os.path.join(out, f'{_NAME}.png'))
   return out
 
 
 def choose_sample(run):
   """The sampler of the run's test samples, each of them a batch."""
-  # pylint: disable=g-import-not-at-top
   from dear_jax.data import samplers
   from dear_jax.reports import instances
   least = samplers.min_size(run.algorithm)
@@ -96,16 +67,14 @@ def choose_sample(run):
     cli.fail(f'--sample must be in 0..{count - 1}, as the run has {count} test '
              f'samples, got {_SAMPLE.value}.')
   sampler = run.test_set(_SIZE.value, count, 1)
-  try:
+  with cli.failing():
     instances.kind_of(run.algorithm, sampler.spec)
-  except ValueError as e:
-    cli.fail(str(e))
   return sampler
 
 
 def print_iterations(instance):
   """Prints residuals and mistakes, of some iterations if there are many."""
-  from dear_jax.reports import pictures  # pylint: disable=g-import-not-at-top
+  from dear_jax.reports import pictures
   what = 'wrong outputs' if instance.marks else 'wrong pointers'
   wrong = instance.wrong()
   cli.print_table(
@@ -114,28 +83,16 @@ def print_iterations(instance):
        for row in pictures.choose_iterations(instance, _MOST_ROWS)])
 
 
-@contextlib.contextmanager
-def replacing(path):
-  """A path to write to, which takes the place of another once that is done."""
-  root, ending = os.path.splitext(path)
-  temporary = f'{root}.tmp{ending}'
-  try:
-    yield temporary
-    os.replace(temporary, path)
-  finally:
-    if os.path.exists(temporary):
-      os.remove(temporary)
-
-
 def draw(trace, feedback, run, settings, out):
   """Writes the pictures."""
-  from dear_jax.reports import pictures  # pylint: disable=g-import-not-at-top
+  from dear_jax.data import files
+  from dear_jax.reports import pictures
   options = dict(
       tol=settings['tol'],
       title=f'{run.algorithm}, size {_SIZE.value}, test sample '
             f'{_SAMPLE.value}, {settings["solver"]}')
   path = os.path.join(out, f'{_NAME}.png')
-  with cli.writing(path), replacing(path) as temporary:
+  with cli.writing(path), files.replacing(path) as temporary:
     pictures.strip(trace, feedback, run.algorithm, **options).savefig(
         temporary, dpi=_DPI)
   print(f'Wrote {path}.', flush=True)
@@ -147,15 +104,13 @@ def draw(trace, feedback, run, settings, out):
 
 
 def main(argv):
-  logging.set_verbosity(logging.ERROR)
   folder = argv[1]
-  check_flags()
+  cli.need('plots', 'matplotlib')
   run = trained.Run(folder, only_dear=True)
   out = output_folder(folder)
   settings = run.solver_settings(_SOLVER.value, _TOL.value, _MAX_ITER.value,
                                  _CRITERION.value, size=_SIZE.value)
   sampler = choose_sample(run)
-  # pylint: disable=g-import-not-at-top
   from dear_jax.reasoning import tracing
   from dear_jax.reports import instances
   cli.prepare()
@@ -170,13 +125,10 @@ def main(argv):
           f'{instance.ending()}.\n')
     print_iterations(instance)
     draw(trace, feedback, run, settings, out)
-  except KeyboardInterrupt:
-    cli.fail('aborted.', code=130)
   except ValueError as e:
     # Such as parameters that another version of the library has named.
     cli.fail(f'{folder} cannot be shown: {str(e).splitlines()[0]}', code=1)
 
 
 if __name__ == '__main__':
-  app.run(main, flags_parser=lambda argv: cli.parse_flags(
-      argv, positional='RUN_FOLDER'))
+  cli.run(main, cli.parse_run_folder)

@@ -3,26 +3,52 @@
 """Trained models, for commands that look at a run folder."""
 
 import dataclasses
+import functools
 
+from absl import flags
 import cli
+from dear_jax.training import configs
+
+# A flag that is defined here is one of the command that asks for it.
+flags.disclaim_key_flags()
+
+
+def define_solver():
+  """Defines and returns flags for solving otherwise than in the run's test."""
+  texts = {x: f"{configs.SETTINGS[x].meaning} ({configs.SETTINGS[x].limits}; "
+              "default: the run's)" for x in ('solver', 'tol', 'criterion')}
+  texts['max_iter'] = (
+      "The most solver steps (default: four times the run's max_iter, as in "
+      'its own test, and at least two a node)')
+  defined = [cli.define(configs.SETTINGS[x], texts[x]) for x in texts]
+  for flag in defined:
+    flags.register_validator(
+        flag, functools.partial(_check, configs.SETTINGS[flag.name]))
+  return defined
+
+
+def _check(setting, value):
+  """Whether a flag can have this value; None is that it is not given."""
+  try:
+    if value is not None:
+      setting.check(value)
+    return True
+  except ValueError as e:
+    raise flags.ValidationError(str(e)) from e
 
 
 class Run:
   """The settings and the kept parameters of a run on one algorithm."""
 
   def __init__(self, folder, only_dear=False):
-    # pylint: disable=g-import-not-at-top
     with cli.silence():
+      import clrs  # noqa: F401, which all that follows would import aloud
       from dear_jax.data import logs
       from dear_jax.training import checkpoints
-      from dear_jax.training import configs
     cli.import_parts()
-    try:
-      with logs.quiet_absl():
-        self.config = configs.load_config(folder)
-        self.params = checkpoints.load_kept(folder)
-    except checkpoints.RunError as e:
-      cli.fail(str(e))
+    with cli.failing(checkpoints.RunError), logs.quiet_absl():
+      self.config = configs.load_config(folder)
+      self.params = checkpoints.load_kept(folder)
     if len(self.config.algorithms) > 1:
       cli.fail(f'{folder} was trained on {len(self.config.algorithms)} '
                'algorithms; this needs a run with one.')
@@ -34,15 +60,13 @@ class Run:
 
   def sampler(self, size, batch_size, split='test', with_lengths=False):
     """Samples that training did not see, unless asked for those."""
-    import dear_jax  # pylint: disable=g-import-not-at-top
-    try:
+    import dear_jax
+    with cli.failing():
       return dear_jax.make_sampler(self.algorithm, size=size,
                                    batch_size=batch_size,
                                    seed=self.config.seed, split=split,
                                    with_lengths=with_lengths,
                                    graphs=self.config.graphs)
-    except ValueError as e:
-      cli.fail(str(e))
 
   def test_set(self, size, num_samples, batch_size, graphs=None):
     """The samples that the run is tested on, if the numbers are the run's.
@@ -56,7 +80,7 @@ class Run:
     Returns:
       The sampler.
     """
-    from dear_jax.training import splits  # pylint: disable=g-import-not-at-top
+    from dear_jax.training import splits
     return splits.fixed_set(
         self.algorithm, size=size, num_samples=num_samples,
         batch_size=batch_size, seed=self.config.seed, split='test',
@@ -65,7 +89,7 @@ class Run:
 
   def convert(self, model):
     """Makes a 'dear' of a 'nar', or the reverse, with the same parameters."""
-    from dear_jax.training import builders  # pylint: disable=g-import-not-at-top
+    from dear_jax.training import builders
     if model == self.config.model:
       return
     self.config = dataclasses.replace(
@@ -75,22 +99,13 @@ class Run:
 
   def change(self, **changes):
     """Puts settings in place of those of the run; fails if they are wrong."""
-    try:
+    with cli.failing():
       self.config = dataclasses.replace(self.config, **changes)
-    except ValueError as e:
-      cli.fail(str(e))
 
   def solver_settings(self, solver=None, tol=None, max_iter=None,
                       criterion=None, *, size):
     """How a size is solved: as in a test, except for what is given."""
-    # pylint: disable=g-import-not-at-top
     from dear_jax.networks import nets
-    from dear_jax.training import configs
-    for name, value in (('solver', solver), ('criterion', criterion)):
-      try:
-        configs.SETTINGS[name].check(value or getattr(self.config, name))
-      except ValueError as e:
-        cli.fail(str(e))
     return dict(
         solver=solver or self.config.solver, tol=tol or self.config.tol,
         criterion=criterion or self.config.criterion,
@@ -111,17 +126,14 @@ class Run:
     Raises:
       ValueError: if the parameters are not those of the settings.
     """
-    # pylint: disable=g-import-not-at-top
     from dear_jax.training import builders
     from dear_jax.training import checkpoints
     config = dataclasses.replace(self.config, **changes)
     specs, examples = [sampler.spec], [sampler.batch(0)]
     teacher = None
     if with_teacher:
-      try:
+      with cli.failing(checkpoints.RunError):
         teacher = builders.load_teacher(config, specs, examples)
-      except checkpoints.RunError as e:
-        cli.fail(str(e))
     model = builders.build_model(config, specs, examples, teacher,
                                  is_limit=is_limit)
     builders.set_params(model, self.params, examples, self._folder)

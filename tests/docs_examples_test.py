@@ -26,7 +26,8 @@ PAGES = [ROOT / 'README.md', *sorted(ROOT.glob('docs/*.md'))]
 MODULES = {m.name.rsplit('.', 1)[1]: m.name for m in pkgutil.walk_packages(
     dear_jax.__path__, 'dear_jax.') if not m.ispkg}
 COMMANDS = sorted(path for path in ROOT.glob('experiments/*.py')
-                  if 'app.run(' in path.read_text(encoding='utf-8'))
+                  if '__main__' in path.read_text(encoding='utf-8')
+                  and path.stem != 'settings_page')
 
 # The pages whose Python is run: every block that begins with ```python and
 # nothing else. One that is not to be run begins with ```python no-run.

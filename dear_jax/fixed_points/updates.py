@@ -65,7 +65,7 @@ class _AndersonMemory(NamedTuple):
   values: _Array  # [B, M, D], past f(z)
   changes: _Array  # [B, M, D], past f(z) - z
   gram: _Array  # [B, M, M], inner products of the changes
-  count: _Array  # [B], how many of the last evaluations are remembered
+  known: _Array  # [B], how many of the last evaluations are remembered
 
 
 class Anderson:
@@ -87,7 +87,7 @@ class Anderson:
     history = jnp.zeros((batch_size, self._size, size), point.dtype)
     gram = jnp.zeros((batch_size, self._size, self._size), point.dtype)
     return _AndersonMemory(values=history, changes=history, gram=gram,
-                           count=jnp.zeros((batch_size,), jnp.int32))
+                           known=jnp.zeros((batch_size,), jnp.int32))
 
   def propose(self, step, point, value, memory, restart):
     slot = step % self._size
@@ -100,15 +100,15 @@ class Anderson:
                      precision=lax.Precision.HIGHEST)
     gram = replace(memory.gram, row, slot, axis=1)
     gram = replace(gram, row, slot, axis=2)
-    count = jnp.where(restart, 1, jnp.minimum(memory.count + 1, self._size))
+    known = jnp.where(restart, 1, jnp.minimum(memory.known + 1, self._size))
     age = (slot - jnp.arange(self._size)) % self._size
-    weights = self._mixing_weights(gram, age < count[:, None])
+    weights = self._mixing_weights(gram, age < known[:, None])
     mix = lambda history: jnp.einsum(  # pylint:disable=g-long-lambda
         'bm,bmd->bd', weights, history, precision=lax.Precision.HIGHEST)
     proposal = mix(values)
     if self._damping != 1.0:
       proposal -= (1 - self._damping) * mix(changes)
-    return proposal, _AndersonMemory(values, changes, gram, count)
+    return proposal, _AndersonMemory(values, changes, gram, known)
 
   def _mixing_weights(self, gram, used):
     """Solves `(G^T G + ridge I) a = 1` and scales `a` to sum one."""

@@ -81,6 +81,14 @@ class Chart:
     return 0. if low < 0.4 or low > 0.999 else min(low, 0.9) - 0.02, 1.02
 
   @property
+  def level_is_on_top(self) -> bool:
+    """Whether there is room for a word under the level only."""
+    return self.level is not None and self.level[0] >= max(
+        np.nanmax(x) for line in self.lines
+        for x in (line.points[1], *(ys for _, ys in line.faint))
+        if np.isfinite(x).any())
+
+  @property
   def x_ticks(self) -> Optional[List[float]]:
     """Where the ticks of the horizontal axis have to be, if anywhere."""
     xs = sorted({x for line in self.lines for x in line.points[0]})

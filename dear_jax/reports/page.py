@@ -84,7 +84,9 @@ def draw(chart: charts.Chart) -> markupsafe.Markup:
           autorange='reversed' if chart.x_scale == 'down' else True,
           rangemode='tozero' if chart.x_label == 'step' else 'normal'),
       yaxis=dict(
-          axis, title_text=chart.y_label,
+          # Plotly would name all of 1, 2, 3 to 9 if it were allowed to.
+          axis, nticks=3 if chart.y_scale == 'log' else 7,
+          title_text=chart.y_label,
           tickformat='.1~%' if chart.y_scale == 'percent' else '~g',
           type='log' if chart.y_scale == 'log' else 'linear',
           range=None if chart.y_range[1] is None else chart.y_range,
@@ -93,10 +95,9 @@ def draw(chart: charts.Chart) -> markupsafe.Markup:
   if chart.span is not None:
     figure.add_vrect(*chart.span, fillcolor=_GREY(0.15), line=rule)
   if chart.level is not None:
-    is_limit = chart.y_scale == 'zero'  # which may be at the top
     figure.add_hline(chart.level[0], line=rule, label=dict(
-        text=chart.level[1], textposition='start' if is_limit else 'end',
-        yanchor='top' if is_limit else 'bottom'))
+        text=chart.level[1], textposition='end',
+        yanchor='top' if chart.level_is_on_top else 'bottom'))
   for line in chart.lines:
     _draw_line(figure, line)
   return markupsafe.Markup(figure.to_json())  # which has no tags

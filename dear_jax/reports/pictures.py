@@ -7,10 +7,10 @@ pointers, the order of an array, or the element that was chosen. What is wrong
 has another colour and is dashed or hatched as well. Beneath are the residuals.
 """
 
-import os
 from typing import Any, List, Optional
 
 import clrs
+from dear_jax.data import files
 from dear_jax.reports import colours
 from dear_jax.reports import instances
 from dear_jax.reports import panels
@@ -105,10 +105,9 @@ def animate(trace: Any, feedback: clrs.Feedback, task: str, path: str,
   page.draw_legend(instance)
   from matplotlib import animation  # pylint: disable=g-import-not-at-top
   writer = animation.PillowWriter(fps=_FRAMES_PER_SECOND)
-  temporary = f'{os.fspath(path)[:-4]}.tmp.gif'
   rows = choose_iterations(instance, MOST_FRAMES)
   ax, = page.panels
-  try:
+  with files.replacing(path) as temporary:
     writer.setup(page.figure, temporary, dpi=_FRAME_DPI)
     for row in rows:
       for each in (ax, page.residuals, page.counts):
@@ -119,10 +118,6 @@ def animate(trace: Any, feedback: clrs.Feedback, task: str, path: str,
       for _ in range(_HELD_FRAMES if row == rows[-1] else 1):
         writer.grab_frame()
     writer.finish()
-    os.replace(temporary, path)
-  finally:
-    if os.path.exists(temporary):
-      os.remove(temporary)
 
 
 class _Page:

@@ -3,10 +3,10 @@
 """The charts of a report as one picture."""
 
 import math
-import os
 from typing import Any, Mapping, Sequence, Set
 import warnings
 
+from dear_jax.data import files
 from dear_jax.reports import charts
 from dear_jax.reports import run_data
 
@@ -53,12 +53,13 @@ def _draw(found: Mapping[str, charts.Chart], title: str, path: str) -> None:
       explained |= labels
   with warnings.catch_warnings():
     warnings.simplefilter('ignore')  # about letters that its font lacks
-    picture.savefig(path + '.tmp', dpi=110, format='png')
-  os.replace(path + '.tmp', path)
+    with files.replacing(path) as temporary:
+      picture.savefig(temporary, dpi=110, format='png')
 
 
 def _draw_chart(ax: Any, chart: charts.Chart) -> None:
   """Draws one chart."""
+  from matplotlib import ticker  # pylint: disable=g-import-not-at-top
   ax.set(xlabel=chart.x_label, ylabel=chart.y_label,
          xscale='linear' if chart.x_scale == 'linear' else 'log',
          yscale='log' if chart.y_scale == 'log' else 'linear')
@@ -68,7 +69,8 @@ def _draw_chart(ax: Any, chart: charts.Chart) -> None:
   if chart.level is not None:
     ax.axhline(chart.level[0], **grey)
     ax.annotate(chart.level[1], (0.99, chart.level[0]), fontsize=8, ha='right',
-                va='bottom', xycoords=('axes fraction', 'data'))
+                va='top' if chart.level_is_on_top else 'bottom',
+                xycoords=('axes fraction', 'data'))
   for line in chart.lines:
     (xs, ys), colour = line.points, line.style.colour
     for points in line.faint:
@@ -89,7 +91,23 @@ def _draw_chart(ax: Any, chart: charts.Chart) -> None:
     ax.xaxis.minorticks_off()
   if chart.x_scale == 'down':
     ax.invert_xaxis()
+  if chart.x_label == 'step':
+    ax.set_xlim(0)
+    ax.xaxis.set_major_locator(ticker.MaxNLocator(integer=True))
   ax.set_ylim(*chart.y_range)
+  low, high = ax.get_ylim()
+  if chart.y_scale == 'zero':
+    ax.set_ylim(0, 1.05 * high)  # no line lies on the frame
+  elif chart.y_scale in ('share', 'percent'):
+    ax.set_yticks([y for y in ax.get_yticks() if low <= y < 1.001])
+    if chart.y_scale == 'percent':
+      ax.yaxis.set_major_formatter(ticker.PercentFormatter(1, decimals=0))
+  elif chart.y_scale == 'log':
+    between = (1, 2, 5) if high < 1e3 * low else (1,)
+    ax.yaxis.set(
+        major_locator=ticker.LogLocator(subs=between) if high > 10 * low else
+        ticker.AutoLocator(), minor_locator=ticker.NullLocator(),
+        major_formatter=ticker.FuncFormatter(lambda y, _: f'{y:g}'))
   ax.grid(alpha=0.3)
 
 

@@ -106,8 +106,8 @@ class TrainConfig:
       'limit of the forward solver. docs/implicit.md tells which to choose.',
       choices=('damped', 'implicit', 'one_step', 'unrolled'))
   backward_max_iter: Optional[int] = setting(
-      damping_lib.MAX_ITER, 'The most solver steps of the damped gradient. What '
-      'an instance has by then is taken: one that would need more has a step '
+      damping_lib.MAX_ITER, 'The most solver steps of the damped gradient. '
+      'What an instance has by then is taken: one that would need more has a step '
       'that is hardly contractive, and would hold up the batch.', low=1)
   backward_decay: Optional[float] = setting(
       damping_lib.DECAY, 'Decay d of the damped gradient, which solves '

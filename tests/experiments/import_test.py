@@ -5,6 +5,7 @@
 import importlib
 import json
 import pathlib
+import subprocess
 import sys
 
 import dear_jax
@@ -113,12 +114,12 @@ def imports(*args):
 def test_import_of_modules_and_of_several(folder):
   (folder / 'here.py').write_text('import json')
   (folder / 'there.py').write_text('import my_parts')
-  assert "got 'none'" in imports('--import=here, parts/my_parts.py',
+  assert "preset 'none'" in imports('--import=here, parts/my_parts.py',
                                  '--import=there.py')
   assert 'dear_mean' in own_steps.REGISTERED
   # A file that is there already is not run again.
   own_steps.REGISTERED.clear()
-  assert "got 'none'" in imports('--import=parts/my_parts.py')
+  assert "preset 'none'" in imports('--import=parts/my_parts.py')
   assert not own_steps.REGISTERED
   for name in ('here', 'there'):
     del sys.modules[name]
@@ -140,3 +141,13 @@ def test_import_of_a_file_with_a_mistake(folder, text, message):
 def test_import_of_a_file_named_like_another_module(folder):
   (folder / 'json.py').write_text('')
   assert 'another module of the name json' in imports('--import=json.py')
+
+
+def test_libraries_that_the_file_imports_are_not_heard(folder):
+  (folder / 'loud.py').write_text('import clrs\n')
+  result = subprocess.run(
+      [sys.executable, str(commands.EXPERIMENTS / 'run.py'),
+       '--import=loud.py', '--algorithm=bsf'],
+      timeout=600, capture_output=True, text=True, check=False)
+  assert result.returncode == 2 and result.stderr.count('\n') == 1
+  assert "did you mean 'bfs'?" in result.stderr

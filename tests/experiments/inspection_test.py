@@ -42,6 +42,7 @@ def test_convergence_of_every_instance(folder):
   result = run('convergence.py', folder, '--size=4', '--instances=3',
                '--spectra=1', '--backward_max_iter=60')
   assert result.returncode == 0, result.stderr
+  assert 'WARNING' not in result.stderr  # of libraries that CLRS imports
   head, _, *rows = table(result.stdout)
   assert len(rows) == 3 and all(len(row) == len(head) for row in rows)
   found = json.loads((folder / 'convergence.json').read_text())

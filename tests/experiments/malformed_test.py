@@ -169,12 +169,13 @@ _COMMANDS = {
     'run.py': [
         (['--algorithm=bsf'], "did you mean 'bfs'?"),
         (['--processor=dear_gnn'], "'dear_gnn'"),
-        (['--batch_size=many'], 'batch_size'),
+        (['--batch_size=many'], 'batch_size=many: it must be a whole number.'),
+        (['--tol=small'], 'tol=small: it must be a number.'),
         (['--train_steps=0'], 'train_steps must be'),
         (['--train_lengths=16..8'], 'train_sizes'),
         (['--tol=-1'], 'tol'),
         (['--resume'], '--workdir'),
-        (['--preset=fast'], 'preset must be one of'),
+        (['--preset=quik'], "did you mean 'quick'?"),
         (['--alogrithm=bfs'], 'alogrithm'),
         (['bfs'], "'bfs'"),
     ],
@@ -225,3 +226,12 @@ def test_commands(script):
 
 def test_there_are_fifty_of_them():
   assert len(_QUESTIONS) + sum(map(len, _COMMANDS.values())) >= 50
+
+
+def test_nobody_reads_on():
+  with subprocess.Popen(
+      [sys.executable, 'experiments/run.py', '--help'], cwd=_ROOT, text=True,
+      stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    process.stdout.close()  # as head does when it has seen enough
+    assert process.stderr.read() == ''
+  assert process.returncode == 1

@@ -117,9 +117,9 @@ def test_mistakes_are_one_line(command, folder, tmp_path, monkeypatch):
       ([folder, '--size=1'], '--size must be at least 2 for bfs, got 1.'),
       ([folder, '--size=x'], 'size'),
       ([folder, '--solver=newton'], "Unknown solver 'newton'"),
-      ([folder, '--tol=0'], '--tol must be a number above 0, got 0.'),
-      ([folder, '--tol=nan'], '--tol must be a number above 0, got nan.'),
-      ([folder, '--max_iter=0'], '--max_iter must be at least 1, got 0.'),
+      ([folder, '--tol=0'], 'tol must be a number of more than 0, got 0.'),
+      ([folder, '--tol=nan'], 'tol must be a number of more than 0, got nan.'),
+      ([folder, '--max_iter=0'], 'whole number of at least 1, got 0.'),
       ([folder, f'--out={tmp_path}/a/b'], 'there is no such folder'),
       ([folder, folder], 'unexpected argument')):
     code, out, err = command(*args)

@@ -39,7 +39,8 @@ for line in sys.stdin:
     with flagsaver.flagsaver():
       try:
         if request['program'] == 'report':
-          report.main(report.parse_flags(['report.py', *request['args']]))
+          report.main(report.cli.parse_run_folders(
+              ['report.py', *request['args']]))
         else:  # only what settings it would train with
           run.parse_flags(['run.py', *request['args']])
           json.dump(dataclasses.asdict(run.make_config()), out)
@@ -125,8 +126,8 @@ def test_without_what_makes_the_page(call, tmp_path):
   for name in ('plotly', 'jinja2'):
     code, out, err = call(folder, '--nosolve', hide=[name])
     assert code == 1 and not out
-    assert err == (f'report.py: {name} is not installed, which makes the page: '
-                   "pip install 'dear-jax[reports]'\n")
+    assert err == (f'report.py: {name} is not installed: pip install '
+                   "'dear-jax[reports]' gets it.\n")
   assert sorted(os.listdir(folder)) == [
       'config.json', 'metrics.jsonl', 'result.json']
 
@@ -217,10 +218,11 @@ def test_a_mistake_is_answered_in_one_line(call, tmp_path):
       ([good, empty], 'metrics.jsonl has no metrics'),
       ([good, tmp_path / 'link'], f'is the same run as {good}'),
       ([good, f'{good}/'], 'give every run once'),
-      ([good, other, '--labels=a'], "name 2 runs, separated by commas, got 1"),
-      ([good, '--labels=a,b'], 'name 1 run, separated by commas, got 2'),
-      ([good, other, '--labels=a,'], "must not be empty, got 'a,'"),
-      ([good, other, '--labels=a, a'], "got 'a' more than once"),
+      ([good, other, '--labels=a'], "2 different names, separated by commas"),
+      ([good, '--labels=a,b'], "got 'a,b'"),
+      ([good, other, '--labels=a,'], "got 'a,'"),
+      ([good, other, '--labels=a, a'], "different names, separated by commas, "
+       "got 'a, a'"),
       ([good, f'--out={tmp_path}/no/x.html'], 'there is no folder'),
       ([good, f'--out={tmp_path}/page.html'], 'is a folder'),
       ([good, '--out=x.pdf'], "ends in .html, got 'x.pdf'"),

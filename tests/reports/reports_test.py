@@ -13,6 +13,7 @@ from dear_jax.reports import page
 from dear_jax.reports import png
 from dear_jax.reports import run_data
 from dear_jax.training import checkpoints
+from matplotlib import figure
 import numpy as np
 import pytest
 from tests import run_folders
@@ -356,6 +357,34 @@ class TestCharts:
 
 class TestPictures:
 
+  @pytest.mark.parametrize('scale, values, expected', [
+      ('log', [0.3, 0.0301], ['0.05', '0.1', '0.2']),
+      ('log', [0.39, 0.28], ['0.3', '0.36']),
+      ('log', [20.0, 2e-6], ['0.0001', '0.01', '1']),
+      ('percent', [1.0, 0.93], ['90%', '92%', '98%', '100%']),
+      ('share', [1.0, 0.93], ['0.90', '1.00']),
+  ])
+  def test_ticks_are_plain_numbers(self, scale, values, expected):
+    ax = figure.Figure().add_subplot()
+    chart = chart_of(([1, 2], values), y_scale=scale)
+    png._draw_chart(ax, chart)  # pylint:disable=protected-access
+    ax.figure.draw_without_rendering()
+    low, high = ax.get_ylim()
+    texts = [x.get_text() for x, y in zip(ax.get_yticklabels(), ax.get_yticks())
+             if low <= y <= high]
+    assert set(expected) <= set(texts) and len(texts) < 10, texts
+    assert not {'102%', '1.02'} & set(texts)
+
+  def test_what_a_level_means_is_within_the_chart(self):
+    for values, is_on_top in (([0.2, 0.9], True), ([0.2, 1.1], False)):
+      chart = chart_of(([1, 2], values), level=(1.0, 'one'))
+      assert chart.level_is_on_top == is_on_top
+      ax = figure.Figure().add_subplot()
+      png._draw_chart(ax, chart)  # pylint:disable=protected-access
+      assert ax.texts[0].get_va() == ('top' if is_on_top else 'bottom')
+      label = json.loads(page.draw(chart))['layout']['shapes'][0]['label']
+      assert label['yanchor'] == ax.texts[0].get_va()
+
   def test_of_runs(self, tmp_path):
     two = reports.read_run(run_folders.write(
         tmp_path / 'two', algorithms=('bfs', 'dfs')), '_$x^_\udcff \u65e5')
@@ -470,6 +499,7 @@ class TestPage:
     assert text.count('class="best"') >= 3
     rows = re.findall(r'<tr class="differs">.*?<code>(\w+)</code>', text)
     assert set(rows) == {'model', 'processor', 'seed'}
+    text = text.replace('<span>', '').replace('</span>', '')  # between flags
     for run in runs:
       assert run_data.command(run) in text
     assert 'jax 0.6.0' in text and '2m03s' in text and '98.0%' in text

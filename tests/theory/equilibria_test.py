@@ -178,11 +178,19 @@ def test_command(tmp_path):
     ('--size=3', '--size=3: 3 is not integer >= 4'),
     ('--samples=0', '--samples=0: 0 is not a positive integer'),
     ('--output=no/such/folder.json', 'there is no folder'),
-    ('--output=.', '--output=. is a folder'),
+    ('--output=.', '. is a folder; --output has to name a file'),
     ('bfs', "unexpected argument 'bfs'")])
 def test_a_mistake_is_one_line(command, arg, message):
   code, out, err = command(arg)
   assert code == 2
   assert message in err
   assert err.count('\n') == 1
+
+
+def test_an_interrupt_is_answered_in_one_line(monkeypatch):
+  def interrupt(*unused_args):
+    raise KeyboardInterrupt
+  monkeypatch.setattr(equilibria, 'sample', interrupt)
+  code, out, err = commands.Command('equilibria.py')('--algorithm=bfs')
+  assert (code, out) == (130, '') and err.endswith('equilibria.py: aborted.\n')
   assert not out
