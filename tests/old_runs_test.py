@@ -90,8 +90,10 @@ def test_what_was_kept_is_loaded(runs):
 
 @pytest.mark.parametrize('source', ['finished', 'reasoner.npz'])
 def test_answers_are_those_that_were_recorded(source, runs, recorded):
+  # Reasoners of then looked at the state as a whole.
   reasoner = dear_jax.load(
-      _DATA / source if source.endswith('.npz') else runs / source)
+      _DATA / source if source.endswith('.npz') else runs / source,
+      criterion='state')
   outputs, details = reasoner(adj=recorded['adj'], source=recorded['source'],
                               details=True)
   _check(outputs, _part(recorded, 'output/'), rtol=0, atol=0)

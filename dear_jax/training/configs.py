@@ -107,8 +107,8 @@ class TrainConfig:
       choices=('damped', 'implicit', 'one_step', 'unrolled'))
   backward_max_iter: Optional[int] = setting(
       damping_lib.MAX_ITER, 'The most solver steps of the damped gradient. '
-      'What an instance has by then is taken: one that would need more has a step '
-      'that is hardly contractive, and would hold up the batch.', low=1)
+      'What an instance has by then is taken: one that would need more has a '
+      'step that is hardly contractive, and would hold up the batch.', low=1)
   backward_decay: Optional[float] = setting(
       damping_lib.DECAY, 'Decay d of the damped gradient, which solves '
       'u = d J^T u + g: 1 is exact but can be all noise, 0 is the one-step '
