@@ -30,8 +30,8 @@ FAMILIES = (*MIXED_SHARES, *SALSA)
 CHOICES = (*FAMILIES, MIXED)
 
 # The tasks that have more than CLRS' graphs.
-TASKS = ('bellman_ford', 'bfs', 'dag_shortest_paths', 'dfs', 'floyd_warshall',
-         'mst_prim', 'strongly_connected_components',
+TASKS = ('bellman_ford', 'bfs', 'dag_shortest_paths', 'dfs', 'dijkstra',
+         'floyd_warshall', 'mst_prim', 'strongly_connected_components',
          'strongly_connected_components_local')
 
 

@@ -39,6 +39,10 @@ one_hot = first_hints.one_hot
 _SPARSE_TASKS = frozenset(
     {'articulation_points', 'bipartite_matching', 'bridges', 'mst_kruskal'})
 
+# How the problems of CLRS' tasks are drawn on other graphs than its own.
+_DRAW_FOR_CLRS = {'dijkstra': drawing.weighted_and_source}
+
+
 @dataclasses.dataclass(frozen=True)
 class Task:
   """A task that is drawn and solved in batches.
@@ -128,11 +132,27 @@ class ClrsTask:
   def sample(self, draws: streams.Draws, random_pos: bool = False,
              with_lengths: bool = False, graphs: str = graph_names.ER
              ) -> clrs.Feedback:
-    """Draws a batch, with one step of hints; CLRS has one kind of graphs."""
-    assert graphs == graph_names.ER, graphs
-    seeds = draws.words(4).view(np.uint32)
-    feedback = _concatenate([self._sample(seed, draws.size, with_lengths)
-                             for seed in seeds])
+    """Draws a batch, with one step of hints.
+
+    CLRS has one kind of graphs; of others the problems are drawn here.
+
+    Args:
+      draws: Where random numbers come from.
+      random_pos: Whether positions are random.
+      with_lengths: Whether lengths are those of CLRS, or ones.
+      graphs: The family, if the task is one of `graph_names.TASKS`.
+
+    Returns:
+      The batch.
+    """
+    if graphs == graph_names.ER:
+      seeds = draws.words(4).view(np.uint32)
+      feedback = _concatenate([self._sample(seed, draws.size, with_lengths)
+                               for seed in seeds])
+    else:
+      problems = _DRAW_FOR_CLRS[self._name](draws, graphs)
+      feedback = self.feedback(with_lengths=with_lengths, with_outputs=True,
+                               **problems)
     return randomise_pos(feedback, draws) if random_pos else feedback
 
   def _sample(self, seed: Any, size: int, with_lengths: bool

@@ -3,6 +3,8 @@
 """Tests of the data of a task."""
 
 import dear_jax
+from dear_jax.training import configs
+from dear_jax.training import splits as splits_of
 import numpy as np
 import pytest
 from tests import feedbacks
@@ -54,3 +56,28 @@ def test_wrong_arguments_are_named():
     dear_jax.make_splits('bfs', preset='papers', seed=0)
   with pytest.raises(ValueError, match='seed .* -1'):
     dear_jax.make_splits('bfs', seed=-1)
+  with pytest.raises(ValueError, match="graphs 'gird' .did you mean 'grid'"):
+    dear_jax.make_splits('bfs', graphs='gird')
+
+
+def test_graphs_of_all_splits():
+  splits = dear_jax.make_splits('bfs', preset='default', graphs='path')
+  for sampler in splits:
+    edges = feedbacks.arrays(sampler.batch(0))['A']
+    nb_nodes = edges.shape[1]
+    assert (edges.sum(axis=(1, 2)) == 2 * (nb_nodes - 1)).all()
+    assert edges.sum(axis=2).max() == 2
+  config = dear_jax.TrainConfig(algorithms=('bfs', 'mst_prim'), graphs='mixed')
+  sampler = dear_jax.make_splits('mst_prim', preset='default', graphs='mixed',
+                                 seed=config.seed).val
+  from_config = splits_of.from_config(config, 'mst_prim').val
+  assert feedbacks.same(sampler.batch(0), from_config.batch(0))
+
+
+def test_graphs_are_for_tasks_that_have_them():
+  with pytest.raises(ValueError, match='graphs=mixed is not for minimum, .* '
+                     'bellman_ford, bfs, .*components_local.$'):
+    dear_jax.TrainConfig(algorithms=('bfs', 'minimum'), graphs='mixed')
+  assert dear_jax.TrainConfig(algorithms=('minimum',)).graphs == 'er'
+  # What older runs were trained on.
+  assert configs.from_settings({'algorithms': ['bfs']}).graphs == 'er'
