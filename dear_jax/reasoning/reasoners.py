@@ -97,7 +97,8 @@ class Reasoner:
   Attributes:
     task: The name of the algorithm.
     arguments: The names of what a question consists of.
-    config: The settings that the model was trained with.
+    config: The settings that the model was trained with, with those of the
+      solver that it answers with.
     made_by: The commands that made it, if it came with them.
   """
 

@@ -73,13 +73,15 @@ def test_last_prediction_is_that_of_the_model(task, options):
 
 def test_predictions_are_those_of_solves_that_stop_earlier():
   solver = dear_jax.SolverConfig(tol=1e-3, max_iter=12)
-  model, feedback = _model('bfs', solver, eval_iterations=1)
+  model, feedback = _model('bfs', solver, eval_iterations=1,
+                           eval_iterations_per_node=0)
   found = tracing.trace(model, feedback)
   _check_form(found)
   assert len(found) > 2
   for t in (1, 2):
     shorter, _ = _model('bfs', dear_jax.SolverConfig(
-        tol=1e-3, max_iter=t, select='last'), eval_iterations=1)
+        tol=1e-3, max_iter=t, select='last'), eval_iterations=1,
+                           eval_iterations_per_node=0)
     preds, instances = shorter.evaluate_instances(KEY, feedback)
     np.testing.assert_array_equal(found.predictions['pi'][t - 1],
                                   preds['pi'].data)
@@ -89,7 +91,8 @@ def test_predictions_are_those_of_solves_that_stop_earlier():
 
 def test_answer_of_a_solve_that_does_not_converge_is_of_lowest_residual():
   solver = dear_jax.SolverConfig(method='picard', tol=1e-30, max_iter=6)
-  model, feedback = _model('bfs', solver, eval_iterations=2)
+  model, feedback = _model('bfs', solver, eval_iterations=2,
+                           eval_iterations_per_node=0)
   found = tracing.trace(model, feedback)
   _check_form(found)
   assert not found.converged.any()

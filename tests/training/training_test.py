@@ -180,7 +180,7 @@ class TestConfig:
         'cgp': False, 'stochastic_depth': False, 'align_to': None,
         # The protocol.
         'learning_rate': 3e-4, 'grad_clip_max_norm': 1.0, 'batch_size': 32,
-        'train_sizes': (8, 16), 'train_samples': 100_000,
+        'graphs': 'er', 'train_sizes': (8, 16), 'train_samples': 100_000,
         'train_steps': 312_500, 'val_size': 16, 'val_samples': 100,
         'test_size': 64, 'test_samples': 100,
     }
