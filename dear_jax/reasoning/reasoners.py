@@ -7,13 +7,13 @@ import importlib.resources
 import json
 import os
 import pathlib
-from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
+from typing import Any, Dict, List, Optional, Tuple, Union
 
 import clrs
 from dear_jax.data import logs
 from dear_jax.data import samplers
 from dear_jax.data import scoring
-from dear_jax.networks import clrs_private
+from dear_jax.reasoning import answers
 from dear_jax.reasoning import questions
 from dear_jax.reasoning import tracing
 from dear_jax.reports import pictures
@@ -25,7 +25,7 @@ import jax
 import numpy as np
 
 _Array = np.ndarray
-_Outputs = Dict[str, _Array]
+_Outputs = answers.Outputs
 
 _SUFFIX = '.npz'
 _FORMAT = 1
@@ -34,62 +34,6 @@ _FORMAT = 1
 # them. Lists of edges would be a little faster, but someone who asks about
 # graphs one by one would wait for a new program for every length of list.
 _DENSE_UP_TO_PAIRS = 2**14
-
-# How many differences a check spells out.
-_MOST_DIFFERENCES = 10
-
-
-@dataclasses.dataclass(frozen=True)
-class Details:
-  """How answers were found. Of a single question, without the batch axis."""
-  confidence: _Array  # [B], the mean probability of what was chosen
-  steps: _Array  # [B], evaluations of the processor
-  residual: Optional[_Array]  # [B]; None for a model that solves nothing
-  converged: Optional[_Array]  # [B]; likewise
-
-
-@dataclasses.dataclass(frozen=True)
-class Check:
-  """Answers beside those of the classical algorithm.
-
-  `print` shows where they differ, in words.
-
-  Attributes:
-    outputs: What the reasoner said.
-    truth: What the algorithm found.
-    wrong: For every output, where the two differ.
-    score: The score of CLRS, from 0 to 1.
-  """
-  outputs: _Outputs
-  truth: _Outputs
-  wrong: _Outputs
-  score: float
-
-  @property
-  def agrees(self) -> bool:
-    """Whether there is no difference at all."""
-    return not any(wrong.any() for wrong in self.wrong.values())
-
-  def __str__(self) -> str:
-    lines = [f'score {self.score:.3f}: ' + (
-        'the same as the algorithm.' if self.agrees else
-        'different from the algorithm.')]
-    for name, wrong in self.wrong.items():
-      places = np.argwhere(wrong)
-      if not len(places):
-        continue
-      lines.append(f'{name}: {len(places)} of {wrong.size} entries differ')
-      lines.extend(self._difference(name, tuple(place))
-                   for place in places[:_MOST_DIFFERENCES])
-      if len(places) > _MOST_DIFFERENCES:
-        lines.append(f'  ... and {len(places) - _MOST_DIFFERENCES} more')
-    return '\n'.join(lines)
-
-  def _difference(self, name: str, place: Tuple[int, ...]) -> str:
-    where = ', '.join(str(int(i)) for i in place)
-    said, found = self.outputs[name][place], self.truth[name][place]
-    return f'  {name}[{where}] is {found:g}, but the answer was {said:g}'
-
 
 class Reasoner:
   """A trained model that takes and gives numpy arrays; see `load`.
@@ -135,7 +79,7 @@ class Reasoner:
             f'hidden_size={self.config.hidden_size})')
 
   def __call__(self, *args: Any, details: bool = False, **kwargs: Any
-               ) -> Union[_Outputs, Tuple[_Outputs, Details]]:
+               ) -> Union[_Outputs, Tuple[_Outputs, answers.Details]]:
     """Answers a question, or a batch of questions of one size.
 
     Tasks on graphs take `adj` and, where the algorithm has one, `source`. The
@@ -163,19 +107,22 @@ class Reasoner:
     question = self._read(args, kwargs)
     feedback = self._pose(question, with_outputs=False)
     preds, found = self._model(question).evaluate_instances(
-        jax.random.PRNGKey(0), feedback, self._index, with_confidence=True)
-    outputs = _plain(preds)
-    found = {name: np.asarray(value) for name, value in found.items()}
+        jax.random.PRNGKey(0), feedback, self._index, with_confidence=True,
+        by_entry=True)
+    outputs = answers.plain(preds)
+    found = jax.device_get(found)
     if question.is_single:
-      outputs = {name: x[0] for name, x in outputs.items()}
-      found = {name: x[0] for name, x in found.items()}
+      outputs, found = jax.tree_util.tree_map(
+          lambda x: x[0], (outputs, found))
     if not details:
       return outputs
-    return outputs, Details(
+    return outputs, answers.Details(
         confidence=found['confidence'], steps=found['steps'],
-        residual=found.get('residual'), converged=found.get('converged'))
+        residual=found.get('residual'), converged=found.get('converged'),
+        confidences={name: x for name, x in found['confidences'].items()
+                     if name in outputs})
 
-  def check(self, *args: Any, **kwargs: Any) -> Check:
+  def check(self, *args: Any, **kwargs: Any) -> answers.Check:
     """Answers a question, and compares with the classical algorithm.
 
     Args:
@@ -194,8 +141,8 @@ class Reasoner:
     preds, _ = self._model(question).evaluate_instances(
         jax.random.PRNGKey(0), feedback._replace(outputs=[]), self._index,
         with_confidence=True)
-    outputs = _plain(preds)
-    truth = _plain({x.name: x for x in feedback.outputs})
+    outputs = answers.plain(preds)
+    truth = answers.plain({x.name: x for x in feedback.outputs})
     score = scoring.SampleScores(feedback.outputs, preds).scores()['score']
     wrong = {name: (outputs[name] != expected)
                    & (expected != clrs.OutputClass.MASKED)
@@ -204,7 +151,8 @@ class Reasoner:
       outputs, truth, wrong = (
           {name: x[0] for name, x in values.items()}
           for values in (outputs, truth, wrong))
-    return Check({name: outputs[name] for name in truth}, truth, wrong, score)
+    return answers.Check({name: outputs[name] for name in truth}, truth, wrong,
+                         score)
 
   def draw(self, *args: Any,
            path: Optional[Union[str, os.PathLike]] = None, **kwargs: Any):
@@ -424,22 +372,3 @@ def _choose_algorithm(known: Tuple[str, ...], wanted: Optional[str]) -> str:
                      f'with algorithm=, of {", ".join(known)}.')
   samplers.check_choice('algorithm', wanted, known)
   return wanted
-
-
-def _plain(points: Mapping[str, clrs.DataPoint]) -> _Outputs:
-  """Arrays [B, ...]; a permutation with its first node becomes pointers."""
-  points = {
-      name: clrs.DataPoint(name, x.location, x.type_, np.asarray(x.data))
-      for name, x in points.items()}
-  masks = {f'{name}_mask' for name, x in points.items()
-           if x.type_ == clrs.Type.PERMUTATION_POINTER}
-  result = {}
-  for name, point in points.items():
-    if name in masks:
-      continue  # a part of the permutation
-    if point.type_ == clrs.Type.PERMUTATION_POINTER:
-      point = clrs_private.fuse_perm_and_mask(point, points[f'{name}_mask'])
-    is_pointer = point.type_ == clrs.Type.POINTER
-    result[name] = np.asarray(
-        point.data, np.int64 if is_pointer else np.float64)
-  return result

@@ -10,6 +10,7 @@ import sys
 import clrs
 import dear_jax
 from dear_jax.data import samplers
+from dear_jax.reasoning import answers
 from dear_jax.reasoning import reasoners
 from dear_jax.training import builders
 from dear_jax.training import loop
@@ -67,6 +68,12 @@ def test_says_what_the_model_says(task):
   for name in ('steps', 'residual', 'converged', 'confidence'):
     np.testing.assert_allclose(getattr(details, name), instances[name],
                                rtol=1e-5)
+  assert set(details.confidences) == set(outputs)
+  if task != 'insertion_sort':  # it has another output in the mean
+    (of_entries,) = details.confidences.values()
+    np.testing.assert_allclose(
+        np.reshape(of_entries, (4, -1)).mean(axis=1), details.confidence,
+        rtol=1e-5)
   check = _check(reasoner, feedback)
   np.testing.assert_allclose(check.score, score, rtol=1e-6)
   # A single question is the batch without its axis.
@@ -125,13 +132,13 @@ def test_confidence_is_the_mean_over_entries(task):
 
 def test_check_tells_where():
   outputs, truth = {'pi': np.array([0, 2, 1])}, {'pi': np.array([0, 0, 1])}
-  check = reasoners.Check(outputs, truth, {'pi': outputs['pi'] != truth['pi']},
+  check = answers.Check(outputs, truth, {'pi': outputs['pi'] != truth['pi']},
                           2 / 3)
   assert not check.agrees
   assert str(check) == ('score 0.667: different from the algorithm.\n'
                         'pi: 1 of 3 entries differ\n'
                         '  pi[1] is 0, but the answer was 2')
-  same = reasoners.Check(truth, truth, {'pi': np.zeros(3, bool)}, 1.0)
+  same = answers.Check(truth, truth, {'pi': np.zeros(3, bool)}, 1.0)
   assert same.agrees and 'the same' in str(same)
 
 
