@@ -114,10 +114,14 @@ class EquilibriumResult(NamedTuple):
     sound = self._with_copies_of_failed()
     steps = self.solution.steps.astype(self.nodes.dtype)
     excess = jnp.square(steps / jnp.where(wanted_steps > 0, wanted_steps, 1))
-    return regularisers.residual_penalty(
-        self.fun, sound.solution.value, *sound.args,
-        mask=~self.solution.failed, weights=jnp.where(
-            wanted_steps > 0, jnp.maximum(excess - 1, 0), 1))
+    weights = jnp.where(wanted_steps > 0, jnp.maximum(excess - 1, 0), 1)
+    # Most batches of most tasks have no long solve, and then it costs nothing.
+    return jax.lax.cond(
+        jnp.any(weights > 0),
+        lambda args: regularisers.residual_penalty(
+            self.fun, sound.solution.value, *args, mask=~self.solution.failed,
+            weights=weights),
+        lambda args: jnp.zeros((), weights.dtype), sound.args)
 
   def spectral_radius(self, key: chex.PRNGKey, count: int = 4) -> _Array:
     """The mean over some instances of the step's spectral radius."""

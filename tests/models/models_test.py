@@ -151,6 +151,15 @@ def test_residual_penalty_is_what_one_more_step_changes():
       long.metrics['residual_penalty'],
       np.mean(residuals * np.maximum((steps / wanted)**2 - 1, 0)), rtol=1e-4)
 
+  # Where none is long, training is what it is without the penalty.
+  short = _model(residual_weight=0.5, jacobian_weight=0.0,
+                 wanted_steps=float(steps.max()))
+  _, same = short.compute_grad(KEY, batch)
+  assert short.metrics['residual_penalty'] == 0
+  jax.tree_util.tree_map(
+      lambda x, y: np.testing.assert_allclose(x, y, rtol=1e-6, atol=1e-9),
+      same, others)
+
 
 def test_learns(model):
   feedback = graphs.feedback()
