@@ -203,7 +203,10 @@ class Reasoner:
                        f'{path.name!r}.')
     entries = [(module, name) for module, values in self._params.items()
                for name in values]
-    about = {'format': _FORMAT, 'config': dataclasses.asdict(self.config),
+    # Folders of the machine that it was trained on mean nothing elsewhere.
+    config = dataclasses.replace(self.config, align_to=None, init_from=None,
+                                 data_cache=None)
+    about = {'format': _FORMAT, 'config': dataclasses.asdict(config),
              'made_by': made_by or self.made_by, 'parameters': entries}
     arrays: Dict[str, Any] = {
         f'parameter_{i}': np.asarray(self._params[module][name])

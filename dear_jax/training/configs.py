@@ -39,8 +39,8 @@ class TrainConfig:
 
   The defaults are the paper's, except for how long is trained and for what goes
   with the damped gradient: the gradient itself, the learning rate, the average,
-  which parameters are kept, and the Jacobian penalty. `PRESETS['paper']` has
-  the paper's there too.
+  which parameters are kept, the Jacobian penalty and that on residuals.
+  `PRESETS['paper']` has the paper's there too.
   """
   algorithms: Tuple[str, ...] = setting(
       ('bfs',), 'Tasks to train on; several, separated by commas, share one '
@@ -123,11 +123,11 @@ class TrainConfig:
       0.25, 'Share of a batch that the Jacobian penalty is estimated on.',
       above=0, high=1)
   residual_weight: float = setting(
-      0.0, 'Weight of the residual penalty: how much one more step would '
-      'change. Where training leaves the equilibrium, 1 keeps it '
-      '(docs/implicit.md).', low=0)
+      3.0, 'Weight of the residual penalty: how much one more step would '
+      'change, where a solve takes long. Without it training leaves the '
+      'equilibrium on some tasks (docs/implicit.md).', low=0)
   wanted_steps: float = setting(
-      0.0, 'Solver steps from which on the residual penalty applies to an '
+      10.0, 'Solver steps from which on the residual penalty applies to an '
       'instance: at k times as many it counts k^2 - 1 times. With 0 it applies '
       'to all alike.', low=0)
 
@@ -382,7 +382,8 @@ PRESETS = {
     # With that gradient bfs does better at a smaller learning rate.
     'quick': TrainConfig(train_steps=1_000, train_sizes=(16, 16),
                          eval_every=100, gradient='one_step',
-                         learning_rate=1e-3, jacobian_weight=1e-4),
+                         learning_rate=1e-3, jacobian_weight=1e-4,
+                         residual_weight=0.0, wanted_steps=0.0),
     'default': TrainConfig(),
     # The three remedies that the paper combines for its results with alignment.
     'gas': TrainConfig(norm='granola', stochastic_depth=True),
@@ -390,7 +391,8 @@ PRESETS = {
     # batches with the weight of the paper's code, and the parameters with the
     # lowest validation loss. 100 epochs of 1e5 samples, each validated once.
     'paper': TrainConfig(gradient='implicit', jacobian_weight=1e-4,
-                         jacobian_fraction=1.0, learning_rate=3e-4,
+                         jacobian_fraction=1.0, residual_weight=0.0,
+                         wanted_steps=0.0, learning_rate=3e-4,
                          average=False, select='best', train_samples=100_000,
                          train_steps=312_500, eval_every=3_125),
 }

@@ -170,7 +170,8 @@ def test_one_of_several_algorithms(tmp_path):
 
 def test_a_file_holds_everything(tmp_path):
   model, (feedback,), config = _untrained('minimum')
-  reasoner = dear_jax.Reasoner(config, model.params)
+  reasoner = dear_jax.Reasoner(
+      dataclasses.replace(config, init_from='a/folder/of/mine'), model.params)
   path = tmp_path / 'minimum.npz'
   reasoner.save(path, made_by='a command')
   loaded = dear_jax.load(path)
@@ -289,6 +290,13 @@ class TestShipped:
                                     split='test')
     check = _check(dear_jax.load(name), sampler.batch(0))
     assert check.score > 0.9
+
+  def test_bfs_is_right_on_a_path(self):
+    """On one that is longer than any Erdos-Renyi graph of its size."""
+    adj = np.eye(16, k=1) + np.eye(16, k=-1)
+    outputs, details = dear_jax.load('bfs')(adj, 0, details=True)
+    np.testing.assert_array_equal(outputs['pi'], [0, *range(15)])
+    assert details.converged and details.steps > 15
 
   def test_a_run_folder_comes_first(self, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -204,7 +204,8 @@ class TestConfig:
                  if getattr(default, name) != getattr(paper, name)}
     assert differing == {
         'gradient', *configs.DAMPED_SETTINGS, 'learning_rate', 'average',
-        'select', 'jacobian_weight', 'jacobian_fraction',
+        'select', 'jacobian_weight', 'jacobian_fraction', 'residual_weight',
+        'wanted_steps',
         'train_samples', 'train_steps', 'eval_every'}
 
   def test_settings_of_the_damped_gradient(self):
