@@ -14,7 +14,7 @@ _WINDOW = 10
 _ADVICE = {
     'converged': (
         'of the instances reached an equilibrium; the others were cut off by '
-        'max_iter. A residual_weight of 1, a larger max_iter or a lower '
+        'max_iter. A larger residual_weight, a larger max_iter or a lower '
         'learning_rate may help.'),
     'backward_converged': (
         'of the backward solves converged, so the gradient of the others is an '
