@@ -33,7 +33,8 @@ def _folder(tmp_path_factory):
   folder = tmp_path_factory.mktemp('run')
   loop.train(configs.TrainConfig(
       batch_size=2, hidden_size=8, train_steps=2, train_sizes=(4, 4),
-      val_size=4, test_size=4, val_samples=4, test_samples=4, eval_every=2),
+      val_size=4, test_size=4, val_samples=4, test_samples=4, eval_every=2,
+      residual_weight=0.0),  # a step that is not contractive, to look at
                  folder)
   return folder
 

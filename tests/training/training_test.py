@@ -317,7 +317,7 @@ def test_the_last_average_is_selected(finished, tmp_path):
   config = dataclasses.replace(TINY, select='last')
   result = loop.train(config, workdir, resume=True)
   last = [x for x in read_metrics(workdir) if x['split'] == 'val'][-1]
-  assert result['best_step'] == 5
+  assert (result['kept'], result['kept_step']) == ('last', 5)
   assert result['val_score'] == last['score']
   assert result['val_loss'] == pytest.approx(last['task_loss'])
   average = latest(workdir)[0]['opt_state'][-1]['average']
