@@ -51,6 +51,8 @@ class ReasonerModel(clrs.models.BaselineModel):
     self._average = average
     self._takes_edge_lists = getattr(processor_factory, 'takes_edge_lists',
                                      False)
+    self._has_edge_states = getattr(processor_factory, 'has_edge_states',
+                                    False)
     self._has_cayley_graph = getattr(processor_factory, 'cgp', False)
     self._devices = devices.Devices()
     self.metrics: Metrics = {}
@@ -319,7 +321,8 @@ class ReasonerModel(clrs.models.BaselineModel):
     # Lists of many graphs are alike in length; single graphs are not, and
     # someone waits for the answer.
     edge_list = edge_lists.from_inputs(inputs, padded_size,
-                                       fine=batch_size == 1)
+                                       fine=batch_size == 1,
+                                       uniform=self._has_edge_states)
     if (self._layout == 'auto'
         and len(edge_list.pairs) > _DENSE_FROM * nb_pairs):
       return None

@@ -43,6 +43,10 @@ class CayleyStep:
     return dict(nodes=hidden, virtual=jnp.zeros(
         (batch_size, order - nb_nodes, width), hidden.dtype))
 
+  def start_in(self, hidden: _Array, context: _Context) -> _State:
+    del context
+    return self.start(hidden)
+
   def nodes(self, state: _State) -> _Array:
     return state['nodes']
 

@@ -162,7 +162,8 @@ class CodingNet(clrs_private.Net):
       index: Which algorithm they are of.
       encoded: What `encode` made of them.
       hidden: [B, N, F], the states of the nodes.
-      edges: [B, N, N, F], embeddings of the edges, if the processor has some.
+      edges: [B, N, N, F], embeddings of the edges, if the processor has some;
+        with an edge list [B, E, F].
       edge_list: As in `encode`.
       node_mask: [B, N], 0 at nodes that are padding.
       repred: False in training, True in evaluation.
@@ -183,30 +184,34 @@ class CodingNet(clrs_private.Net):
       if restrict:
         output_preds = {
             name: _decode_on_edges(all_pairs.pop(name), states, edge_fts,
-                                   edge_list)
+                                   edge_list, edges)
             for name in self.decoders[index]
             if spec[name][1:] == (clrs.Location.NODE, clrs.Type.POINTER)}
       # What else there is may need any pair of nodes.
-      edge_fts = self.encode(inputs, index, None).edge_fts
+      if all_pairs:
+        edge_fts = self.encode(inputs, index, None).edge_fts
+        if edges is not None:
+          edges = edge_lists.to_matrix(edge_list, edges, *states.shape[:2])
     for name in list(all_pairs):
       if (spec[name][1:] == (clrs.Location.EDGE, clrs.Type.POINTER)
           and edges is None):
         output_preds[name] = _decode_edge_pointers(
             all_pairs.pop(name), states, edge_fts if edge_list is None
             else _encode_edges(inputs, self.encoders[index], None))
-    edge_embeddings = [edge_fts]
-    if edges is not None:
-      edge_embeddings.append(edges)
-    output_preds.update(clrs_private.decode_fts(
-        decoders=all_pairs,
-        spec=spec,
-        h_t=states,
-        adj_mat=encoded.adj_mat,
-        edge_fts=jnp.concatenate(edge_embeddings, axis=-1),
-        graph_fts=encoded.graph_fts,
-        inf_bias=self.processor.inf_bias,
-        inf_bias_edge=self.processor.inf_bias_edge,
-        repred=repred)[1])
+    if all_pairs:
+      edge_embeddings = [edge_fts]
+      if edges is not None:
+        edge_embeddings.append(edges)
+      output_preds.update(clrs_private.decode_fts(
+          decoders=all_pairs,
+          spec=spec,
+          h_t=states,
+          adj_mat=encoded.adj_mat,
+          edge_fts=jnp.concatenate(edge_embeddings, axis=-1),
+          graph_fts=encoded.graph_fts,
+          inf_bias=self.processor.inf_bias,
+          inf_bias_edge=self.processor.inf_bias_edge,
+          repred=repred)[1])
     return _adjust_logits(spec, output_preds, encoded.adj_mat, restrict,
                           node_mask)
 
@@ -230,8 +235,8 @@ def _encode_edges(inputs: Sequence[clrs.DataPoint],
 
 
 def _decode_on_edges(decoder: Sequence[hk.Linear], states: _Array,
-                     edge_fts: layers.LowRank, edge_list: edge_lists.EdgeList
-                     ) -> _Array:
+                     edge_fts: layers.LowRank, edge_list: edge_lists.EdgeList,
+                     edges: Optional[_Array]) -> _Array:
   """CLRS' decoder of node pointers, for those that lie on edges.
 
   Args:
@@ -239,6 +244,7 @@ def _decode_on_edges(decoder: Sequence[hk.Linear], states: _Array,
     states: [B, N, F].
     edge_fts: [E, F].
     edge_list: The edges.
+    edges: Their embeddings, if there are some; E of them in all.
 
   Returns:
     [B, N, N], the logits of every node for each of its neighbours.
@@ -247,9 +253,15 @@ def _decode_on_edges(decoder: Sequence[hk.Linear], states: _Array,
   flat = jnp.reshape(states, (batch_size * nb_nodes, -1))
   of_receiver, of_sender, of_edge, out = decoder
   pick = lambda x, indices: x.at[indices].get(mode='clip')
+  if edges is None:
+    on_edges = edge_fts.apply(of_edge)
+  else:
+    rows = jnp.reshape(edges, (-1, edges.shape[-1]))
+    on_edges = of_edge(jnp.concatenate(
+        [edge_fts.inputs @ edge_fts.weights, rows], axis=-1))
   hidden = jnp.maximum(
       pick(of_receiver(flat), edge_list.receivers),
-      pick(of_sender(flat), edge_list.senders) + edge_fts.apply(of_edge))
+      pick(of_sender(flat), edge_list.senders) + on_edges)
   logits = jnp.squeeze(out(hidden), -1)
   # Padding has a receiver beyond all nodes, so it falls out of the matrix.
   places = edge_list.receivers * nb_nodes + edge_list.senders % nb_nodes

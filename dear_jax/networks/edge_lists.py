@@ -21,7 +21,8 @@ _Array = jax.Array
 class EdgeList(NamedTuple):
   """The edges of a batch of graphs, ordered by their receivers.
 
-  Entries beyond the last edge have a receiver of B * N, which is no node.
+  Entries that are no edges have a receiver of B * N, which is no node. They are
+  at the end of the list, or of the part of each graph if it is uniform.
   """
   senders: _Array  # [E], b * N + i
   receivers: _Array  # [E], b * N + j
@@ -35,7 +36,8 @@ class Neighbours(NamedTuple):
 
 def from_inputs(inputs: Iterable[clrs.DataPoint],
                 size: Optional[int] = None,
-                fine: bool = False) -> EdgeList:
+                fine: bool = False,
+                uniform: bool = False) -> EdgeList:
   """Lists the pairs between which messages pass.
 
   As in CLRS' adjacency matrices, these are edges in either direction and
@@ -46,6 +48,7 @@ def from_inputs(inputs: Iterable[clrs.DataPoint],
     size: How many nodes to number every graph with, if it is to have nodes
       without edges at its end.
     fine: As in `padded_length`.
+    uniform: Whether all graphs are to have as many entries, for `by_instance`.
 
   Returns:
     The list, in numpy arrays.
@@ -58,15 +61,68 @@ def from_inputs(inputs: Iterable[clrs.DataPoint],
   connected = connected | connected.transpose(0, 2, 1)
   connected |= np.eye(connected.shape[1], dtype=bool)
   graph, receivers, senders = np.nonzero(connected)
-  length = padded_length(len(graph), fine)
+  if uniform:
+    counts = np.bincount(graph, minlength=len(connected))
+    room = padded_length(int(max(counts)), fine)
+    length = len(connected) * room
+    firsts = np.cumsum(counts) - counts
+    places = np.arange(len(graph)) + (
+        np.arange(len(connected)) * room - firsts)[graph]
+  else:
+    length = padded_length(len(graph), fine)
+    places = np.arange(len(graph))
   def pad(values, value):
     result = np.full(length, value, np.int32)
-    result[:len(values)] = values
+    result[places] = values
     return result
   return EdgeList(
       senders=pad(graph * nb_nodes + senders, 0),
       receivers=pad(graph * nb_nodes + receivers, len(connected) * nb_nodes),
       pairs=pad((graph * nb_nodes + senders) * nb_nodes + receivers, 0))
+
+
+def by_instance(edge_list: EdgeList, batch_size: int, nb_nodes: int
+                ) -> Tuple[_Array, _Array, _Array]:
+  """A uniform list, cut into those of its graphs.
+
+  Args:
+    edge_list: A list in which all graphs have as many entries.
+    batch_size: How many graphs there are.
+    nb_nodes: Nodes of each.
+
+  Returns:
+    Senders, receivers and which entries are edges, [B, E]. Nodes are numbered
+    from 0 on in every graph; what is no edge has a receiver of N.
+  """
+  is_edge = edge_list.receivers < batch_size * nb_nodes
+  parts = (edge_list.senders % nb_nodes,
+           jnp.where(is_edge, edge_list.receivers % nb_nodes, nb_nodes),
+           is_edge)
+  senders, receivers, is_edge = (
+      jnp.reshape(x, (batch_size, -1)) for x in parts)
+  return senders, receivers, is_edge
+
+
+def to_matrix(edge_list: EdgeList, values: _Array, batch_size: int,
+              nb_nodes: int) -> _Array:
+  """What edges have, [B, N, N, F]; zeros where there is none.
+
+  Args:
+    edge_list: The edges.
+    values: Their values; as many as there are entries, along any axes, but for
+      the last one.
+    batch_size: How many graphs there are.
+    nb_nodes: Nodes of each.
+
+  Returns:
+    The values of all pairs.
+  """
+  rows = jnp.reshape(values, (-1, values.shape[-1]))
+  is_edge = edge_list.receivers < batch_size * nb_nodes
+  places = jnp.where(is_edge, edge_list.pairs, batch_size * nb_nodes**2)
+  matrix = jnp.zeros((batch_size * nb_nodes**2, rows.shape[-1]), rows.dtype)
+  return jnp.reshape(matrix.at[places].set(rows, mode='drop'),
+                     (batch_size, nb_nodes, nb_nodes, -1))
 
 
 def fits(edge_list: EdgeList, wanted: _Array, nb_nodes: int, size: int

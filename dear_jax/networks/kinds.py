@@ -33,7 +33,9 @@ CLRS_KINDS = {
     'triplet_gmpnn': ('triplet_gpgn', 'full'),
 }
 PREFIX = 'dear_'
-KINDS = tuple(PREFIX + kind for kind in CLRS_KINDS)
+# The paper's step with states on edges, which neither the paper nor CLRS has.
+PGN_EDGES = 'dear_pgn_edges'
+KINDS = (*(PREFIX + kind for kind in CLRS_KINDS), PGN_EDGES)
 OWN_KINDS = ('dear_pgn', 'dear_triplet_mpnn')
 NORMS = ('layer', 'granola')
 
@@ -50,7 +52,7 @@ def takes_edge_lists(kind: str) -> bool:
   """Whether messages of this kind can be computed on lists of edges."""
   if kind in registered:
     return registered[kind].takes_edge_lists
-  return kind == 'dear_pgn'
+  return kind in ('dear_pgn', PGN_EDGES)
 
 
 def takes_setting(kind: str, setting: str) -> bool:

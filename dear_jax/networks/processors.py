@@ -21,6 +21,7 @@ from dear_jax.fixed_points import solvers
 from dear_jax.networks import cayley_step
 from dear_jax.networks import clrs_private
 from dear_jax.networks import edge_lists
+from dear_jax.networks import edge_states
 from dear_jax.networks import gradients
 from dear_jax.networks import hosts
 from dear_jax.networks import kinds
@@ -301,7 +302,7 @@ class Equilibrium(clrs_private.Processor):
                                  edge_list, node_mask)
     if node_mask is not None:
       hidden = hidden * node_mask[..., None]
-    start = self._step.start(hidden)
+    start = self._step.start_in(hidden, context)
     if hk.running_init():
       edges = lambda state: self._step.edges(state, context)
       start = self._step.step(start, context)
@@ -322,7 +323,9 @@ class Equilibrium(clrs_private.Processor):
     if self.has_virtual_nodes:
       node_mask = None  # the step itself sees to it
       if noise is not None:
-        noise = self._step.start(noise)
+        noise = jax.tree_util.tree_map(
+            jnp.subtract, self._step.start_in(noise, context),
+            self._step.start_in(jnp.zeros_like(noise), context))
     return Problem(start, fun, (params, context, node_mask, noise),
                    self._step.nodes,
                    lambda state: of_edges.apply(params, state, context))
@@ -407,7 +410,8 @@ def get_processor_factory(
   kinds.check_norm(norm, kind, use_ln)
   own = kinds.registered.get(kind)
   base, connectivity = (
-      (None, own.connectivity) if own else kinds.CLRS_KINDS[name])
+      (None, own.connectivity) if own
+      else kinds.CLRS_KINDS.get(name, (None, 'graph')))
   if name in ('pgn', 'triplet_mpnn'):
     connectivity = 'graph'
   if fully_connected:
@@ -422,6 +426,8 @@ def get_processor_factory(
     elif name == 'triplet_mpnn':
       step = PGN(out_size, use_ln=use_ln, norm=norm,
                  nb_triplet_fts=nb_triplet_fts, name='triplet_mpnn')
+    elif kind == kinds.PGN_EDGES:
+      step = edge_states.EdgePGN(out_size, use_ln=use_ln)
     elif own:
       step = steps.make_own(kind, out_size, dict(
           use_ln=use_ln, norm=norm, nb_triplet_fts=nb_triplet_fts,
@@ -440,6 +446,6 @@ def get_processor_factory(
 
   # Models read what a factory makes from its attributes.
   vars(factory).update(
-      cgp=cgp, takes_edge_lists=(
+      cgp=cgp, has_edge_states=kind == kinds.PGN_EDGES, takes_edge_lists=(
           kinds.takes_edge_lists(kind) and not fully_connected))
   return factory

@@ -26,8 +26,8 @@ EdgeFeatures = Union[jax.Array, layers.LowRank]
 Connections = Union[edge_lists.EdgeList, edge_lists.Neighbours]
 
 # What the solve of an equilibrium asks of a step.
-_PARTS = ('prepare', 'start', 'step', 'nodes', 'edges', 'has_virtual_nodes',
-          'module_name', 'inf_bias', 'inf_bias_edge')
+_PARTS = ('prepare', 'start', 'start_in', 'step', 'nodes', 'edges',
+          'has_virtual_nodes', 'module_name', 'inf_bias', 'inf_bias_edge')
 
 
 class NodeStates:
@@ -38,6 +38,11 @@ class NodeStates:
 
   def start(self, hidden: _Array) -> _Array:
     return hidden
+
+  def start_in(self, hidden: _Array, context: _Context) -> Any:
+    """As `start`, for a state whose shape depends on more than the nodes."""
+    del context
+    return self.start(hidden)
 
   def nodes(self, state: _Array) -> _Array:
     return state
@@ -214,12 +219,29 @@ class PGN(Step):
           layers.segment_max(messages, edge_list.receivers,
                              batch_size * nb_nodes), hidden.shape)
 
+    return self._update_nodes(hidden, update, gate, messages, context)
+
+  def _update_nodes(self, hidden: _Array, update: _Array, gate: _Array,
+                    messages: _Array, context: _Context) -> _Array:
+    """The next state of the nodes, [B, N, F].
+
+    Args:
+      hidden: [B, N, F], their state.
+      update: [B, N, F], what it contributes to its update.
+      gate: [B, N, F], what it contributes to the gate.
+      messages: [B, N, F], what its neighbours say.
+      context: From `prepare`.
+
+    Returns:
+      The next state.
+    """
     to_update, to_gate = jnp.split(
         messages @ context['shared']['message_weights'], 2, axis=-1)
     update = context['update'] + update + to_update
     if self._granola:
       update = self._granola(update, context['granola'], functools.partial(
-          sum_of_neighbours, is_edge=context['is_edge'], edge_list=edge_list))
+          sum_of_neighbours, is_edge=context['is_edge'],
+          edge_list=context.get('edge_list')))
     else:
       update = self._norm(update)
     gate = jax.nn.sigmoid(self._gate_out(jax.nn.relu(
