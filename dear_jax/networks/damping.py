@@ -9,4 +9,4 @@ these numbers come from.
 
 DECAY = 0.6
 BOUND = 1.5
-MAX_ITER = 12
+MAX_ITER = 20

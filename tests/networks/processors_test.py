@@ -229,10 +229,10 @@ def test_where_a_call_starts_makes_no_difference():
 
 @pytest.mark.parametrize('arguments, expected', [
     (dict(), dict(gradient='implicit', decay=0.6, bound=1.5,
-                  backward=Config(tol=0.01, max_iter=12))),
+                  backward=Config(tol=0.01, max_iter=20))),
     (dict(backward_decay=0.3, backward_bound=np.inf),
      dict(gradient='implicit', decay=0.3, bound=np.inf,
-          backward=Config(tol=0.01, max_iter=12))),
+          backward=Config(tol=0.01, max_iter=20))),
     (dict(backward=Config(tol=0.5, max_iter=3)),
      dict(gradient='implicit', decay=0.6, bound=1.5,
           backward=Config(tol=0.5, max_iter=3))),
