@@ -8,7 +8,7 @@ to tell distances apart instead, and is lost beyond those that it was trained
 on. A state on every edge can hold it, whatever the distance.
 """
 
-from typing import Any, Callable, Dict, Optional, Tuple
+from typing import Any, Callable, Optional, Tuple
 
 from dear_jax.networks import edge_lists
 from dear_jax.networks import layers
@@ -19,7 +19,6 @@ import jax.numpy as jnp
 
 _Array = jax.Array
 _Context = Any
-_State = Dict[str, _Array]
 
 
 class EdgePGN(steps.PGN):
@@ -63,18 +62,18 @@ class EdgePGN(steps.PGN):
                 edge_mask=is_edge, messages=jnp.reshape(
                     messages, is_edge.shape + messages.shape[-1:]))
 
-  def start_in(self, hidden: _Array, context: _Context) -> _State:
+  def start_in(self, hidden: _Array, context: _Context) -> steps.State:
     """The first state: that of the nodes, and ones on the edges."""
     mask = context['edge_mask'][..., None].astype(hidden.dtype)
     return dict(nodes=hidden, edges=jnp.broadcast_to(
         mask, mask.shape[:-1] + (self._edge_size,)))
 
-  def nodes(self, state: _State) -> _Array:
+  def nodes(self, state: steps.State) -> _Array:
     return state['nodes']
 
-  def step(self, state: _State, context: _Context) -> _State:
+  def step(self, hidden: steps.State, context: _Context) -> steps.State:
     """The next state of the nodes [B, N, F] and of the edges [B, E, F']."""
-    hidden, edges = state['nodes'], state['edges']
+    edges, hidden = hidden['edges'], hidden['nodes']
     receiver, sender, update, gate = jnp.split(
         hidden @ context['shared']['state_weights'], 4, axis=-1)
     to_pairs, to_nodes = _connections(context)
@@ -90,12 +89,12 @@ class EdgePGN(steps.PGN):
     return dict(nodes=nodes, edges=jnp.where(
         context['edge_mask'][..., None], edges, 0))
 
-  def edges(self, state: _State, context: _Context) -> _Array:
+  def edges(self, hidden: steps.State, context: _Context) -> _Array:
     """[B, N, N, F'], or [B, E, F'] where there is a list of edges."""
-    edges = state['edges']
+    edges = hidden['edges']
     if 'senders' in context:
       return edges
-    nb_nodes = state['nodes'].shape[1]
+    nb_nodes = hidden['nodes'].shape[1]
     return jnp.reshape(edges, (-1, nb_nodes, nb_nodes, self._edge_size))
 
 

@@ -270,8 +270,7 @@ class Equilibrium(clrs_private.Processor):
                            node_mask=node_mask, noise=noise,
                            edge_list=edge_list)
     if hk.running_init():
-      # One step made all parameters; there is no need to compile a solver.
-      batch = hidden.shape[:1]
+      batch = hidden.shape[:1]  # one step made all parameters; nothing to solve
       solution = solvers.Solution(
           value=problem.start,
           steps=jnp.ones(batch, jnp.int32),
@@ -365,9 +364,10 @@ def get_processor_factory(
   """Returns a factory of equilibrium processors, for any CLRS model.
 
   Args:
-    kind: 'dear_pgn' and 'dear_triplet_mpnn' are the paper's processors. Every
-      other 'dear_<kind>' wraps the processor that CLRS calls `kind`, just as
-      CLRS configures it, or is a step of your own (`dear_jax.register_step`).
+    kind: 'dear_pgn' and 'dear_triplet_mpnn' are the paper's processors, and
+      'dear_pgn_edges' has states on edges, too (`edge_states`). Every other
+      'dear_<kind>' wraps the processor that CLRS calls `kind`, just as CLRS
+      configures it, or is a step of your own (`dear_jax.register_step`).
       Of those of CLRS the gated ones start with a gate bias of -3, at which a
       tolerance of 0.1 is easily met without an equilibrium.
     use_ln: Whether the step ends with a layer norm (before its gate).
@@ -384,10 +384,9 @@ def get_processor_factory(
     backward_bound: `bound` of `dear_jax.fixed_point`, a setting of the damped
       gradient; None is `gradients.BOUND`.
     fully_connected: Whether messages pass between all nodes, whatever the
-      adjacency matrix. None does so on tasks without a graph, in CLRS's models
-      and in `DEARModel`: their adjacency matrix of an array holds little more
-      than self-loops. A processor that is called on its own, outside of such a
-      model, then goes by the matrix that it is given.
+      adjacency matrix. None does so on tasks without a graph, in the models of
+      CLRS and of this library. A processor that is called on its own then goes
+      by the matrix that it is given.
     norm: What the step ends with if `use_ln`: a 'layer' norm, or 'granola' for
       the paper's two processors.
     cgp: Whether every step is followed by one on a Cayley graph, for tasks with

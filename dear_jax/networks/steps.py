@@ -22,6 +22,8 @@ import jax.numpy as jnp
 
 _Array = jax.Array
 _Context = Any
+# Of the nodes [B, N, F], or a tree that holds it among others.
+State = Any
 EdgeFeatures = Union[jax.Array, layers.LowRank]
 Connections = Union[edge_lists.EdgeList, edge_lists.Neighbours]
 
@@ -39,12 +41,12 @@ class NodeStates:
   def start(self, hidden: _Array) -> _Array:
     return hidden
 
-  def start_in(self, hidden: _Array, context: _Context) -> Any:
+  def start_in(self, hidden: _Array, context: _Context) -> State:
     """As `start`, for a state whose shape depends on more than the nodes."""
     del context
     return self.start(hidden)
 
-  def nodes(self, state: _Array) -> _Array:
+  def nodes(self, state: State) -> _Array:
     return state
 
 
@@ -75,10 +77,10 @@ class Step(NodeStates, clrs_private.Processor):
     """
 
   @abc.abstractmethod
-  def step(self, hidden: _Array, context: _Context) -> _Array:
+  def step(self, hidden: State, context: _Context) -> State:
     """The next state of the nodes, [B, N, F]."""
 
-  def edges(self, hidden: _Array, context: _Context) -> Optional[_Array]:
+  def edges(self, hidden: State, context: _Context) -> Optional[_Array]:
     """Embeddings of edges for the decoders, [B, N, N, F], if there are any."""
     del hidden, context
     return None
@@ -201,7 +203,7 @@ class PGN(Step):
           is_node=jnp.any(adj_mat > 0.5, axis=1))
     return context
 
-  def step(self, hidden: _Array, context: _Context) -> _Array:
+  def step(self, hidden: State, context: _Context) -> State:
     """The next state of the nodes, [B, N, F]."""
     receiver, sender, update, gate = jnp.split(
         hidden @ context['shared']['state_weights'], 4, axis=-1)
@@ -248,7 +250,7 @@ class PGN(Step):
         context['gate'] + gate + to_gate)))
     return update * gate + hidden * (1 - gate)
 
-  def edges(self, hidden: _Array, context: _Context) -> Optional[_Array]:
+  def edges(self, hidden: State, context: _Context) -> Optional[_Array]:
     """Edge embeddings [B, N, N, F] from triplets (Dudzik and Velickovic)."""
     if not self._nb_triplet_fts:
       return None
