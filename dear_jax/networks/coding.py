@@ -7,6 +7,7 @@ from typing import (
   Any,
   Callable,
   Dict,
+  FrozenSet,
   List,
   Mapping,
   NamedTuple,
@@ -21,17 +22,15 @@ from dear_jax.fixed_points import per_instance
 from dear_jax.networks import clrs_private
 from dear_jax.networks import edge_lists
 from dear_jax.networks import hosts
+from dear_jax.networks import kinds
 from dear_jax.networks import layers
+from dear_jax.networks import pointers
 from dear_jax.networks import processors
 import haiku as hk
 import jax
 import jax.numpy as jnp
 
 _Array = jax.Array
-
-# A finite stand-in for minus infinity: its softmax is exactly zero, and its
-# product with a zero of a one-hot target is no NaN.
-_NO_EDGE = -1e9
 
 has_graph = hosts.has_graph
 
@@ -62,7 +61,8 @@ class CodingNet(clrs_private.Net):
                encoder_init: str,
                dropout_prob: float,
                nb_dims: List[Dict[str, int]],
-               restrict_pointers: Optional[bool],
+               restrict_pointers: pointers.Rule,
+               edge_pointers: str = 'clrs',
                name: str = 'net'):
     """Constructs the net.
 
@@ -74,7 +74,8 @@ class CodingNet(clrs_private.Net):
       dropout_prob: Dropout on the states before they are decoded.
       nb_dims: Sizes of the categorical features, by algorithm and name.
       restrict_pointers: Whether pointers are chosen among edges and self-loops
-        only; None decides by `pointers_lie_on_edges`.
+        only; None decides by `pointers.lie_on_edges`.
+      edge_pointers: Decoder of the pointers of edges: 'clrs' or 'triplet'.
       name: Name of the module.
     """
     super().__init__(
@@ -82,7 +83,9 @@ class CodingNet(clrs_private.Net):
         decode_hints=False, processor_factory=processor_factory,
         use_lstm=False, encoder_init=encoder_init, dropout_prob=dropout_prob,
         hint_teacher_forcing=0.0, nb_dims=nb_dims, name=name)
+    kinds.check_edge_pointers(edge_pointers)
     self._restrict_pointers = restrict_pointers
+    self._edge_pointers = edge_pointers
 
   @property
   def equilibrium(self) -> processors.Equilibrium:
@@ -171,7 +174,7 @@ class CodingNet(clrs_private.Net):
       The raw outputs of the decoders, by name.
     """
     spec = self.spec[index]
-    restrict = restricts_pointers(spec, self._restrict_pointers)
+    restricted = pointers.restricted_locations(spec, self._restrict_pointers)
     edge_fts: Any = encoded.edge_fts
     if not repred and self._dropout_prob:
       hidden = hk.dropout(hk.next_rng_key(), self._dropout_prob, hidden)
@@ -180,7 +183,7 @@ class CodingNet(clrs_private.Net):
     all_pairs = dict(self.decoders[index])
     output_preds = {}
     if edge_list is not None:
-      if restrict:
+      if clrs.Location.NODE in restricted:
         output_preds = {
             name: _decode_on_edges(all_pairs.pop(name), states, edge_fts,
                                    edge_list)
@@ -207,8 +210,8 @@ class CodingNet(clrs_private.Net):
         inf_bias=self.processor.inf_bias,
         inf_bias_edge=self.processor.inf_bias_edge,
         repred=repred)[1])
-    return _adjust_logits(spec, output_preds, encoded.adj_mat, restrict,
-                          node_mask)
+    return _adjust_logits(spec, output_preds, inputs, encoded.adj_mat,
+                          restricted, node_mask)
 
 
 def _encode_edges(inputs: Sequence[clrs.DataPoint],
@@ -253,7 +256,7 @@ def _decode_on_edges(decoder: Sequence[hk.Linear], states: _Array,
   logits = jnp.squeeze(out(hidden), -1)
   # Padding has a receiver beyond all nodes, so it falls out of the matrix.
   places = edge_list.receivers * nb_nodes + edge_list.senders % nb_nodes
-  matrix = jnp.full(batch_size * nb_nodes * nb_nodes, _NO_EDGE, logits.dtype)
+  matrix = jnp.full(batch_size * nb_nodes * nb_nodes, pointers.NO_EDGE, logits.dtype)
   matrix = matrix.at[places].set(logits, mode='drop')
   return jnp.reshape(matrix, (batch_size, nb_nodes, nb_nodes))
 
@@ -321,37 +324,6 @@ def can_be_padded(spec: clrs.Spec) -> bool:
       if stage == clrs.Stage.OUTPUT)
 
 
-def pointers_lie_on_edges(spec: clrs.Spec) -> bool:
-  """Whether every pointer of the task's solution is an edge or a self-loop.
-
-  That is so for the predecessor trees `pi` of bfs, dfs, bellman_ford,
-  dijkstra, dag_shortest_paths, mst_prim and of the local variant of strongly
-  connected components. It is not for the order of a topological sort or for
-  the representatives of strongly connected components.
-
-  Args:
-    spec: The spec of the task.
-
-  Returns:
-    Whether node pointers may be restricted, as the paper does.
-  """
-  return has_graph(spec) and spec.get('pi') == (
-      clrs.Stage.OUTPUT, clrs.Location.NODE, clrs.Type.POINTER)
-
-
-def restricts_pointers(spec: clrs.Spec, rule: Optional[bool]) -> bool:
-  """Whether node pointers of a task are chosen among edges and self-loops.
-
-  Args:
-    spec: The spec of the task.
-    rule: Whether they are to be; None decides by `pointers_lie_on_edges`.
-
-  Returns:
-    Whether they are.
-  """
-  return pointers_lie_on_edges(spec) if rule is None else rule
-
-
 def permutation_logits(log_matrix: _Array) -> _Array:
   """Keeps permutation logits from being very negative at the start.
 
@@ -361,22 +333,22 @@ def permutation_logits(log_matrix: _Array) -> _Array:
   return jax.nn.leaky_relu(log_matrix + 6.0) - 6.0
 
 
-def _adjust_logits(spec: clrs.Spec, preds: Dict[str, _Array], adj_mat: _Array,
-                   restrict_pointers: bool, node_mask: Optional[_Array]
+def _adjust_logits(spec: clrs.Spec, preds: Dict[str, _Array],
+                   inputs: Sequence[clrs.DataPoint], adj_mat: _Array,
+                   restricted: FrozenSet[str], node_mask: Optional[_Array]
                    ) -> Dict[str, _Array]:
-  """What the paper does to logits beyond CLRS's decoders."""
-  adjusted = dict(preds)
+  """What is done to logits beyond CLRS's decoders."""
+  adjusted = {}
   for name, logits in preds.items():
     _, location, type_ = spec[name]
     if type_ == clrs.Type.PERMUTATION_POINTER:
-      adjusted[name] = permutation_logits(logits)
-    elif (restrict_pointers and location == clrs.Location.NODE
-          and type_ == clrs.Type.POINTER):
-      adjusted[name] = jnp.where(adj_mat > 0.5, logits, _NO_EDGE)
-    if node_mask is not None:
-      assert type_ == clrs.Type.POINTER
-      is_node = jnp.expand_dims(node_mask > 0.5, range(1, logits.ndim - 1))
-      adjusted[name] = jnp.where(is_node, adjusted[name], _NO_EDGE)
+      logits = permutation_logits(logits)
+    elif type_ == clrs.Type.POINTER and location in restricted:
+      logits = (pointers.restrict_nodes(logits, adj_mat)
+                if location == clrs.Location.NODE
+                else pointers.restrict_edges(logits, inputs))
+    assert node_mask is None or type_ == clrs.Type.POINTER
+    adjusted[name] = pointers.restrict_to(logits, node_mask)
   return adjusted
 
 
