@@ -26,6 +26,7 @@ from dear_jax.networks import kinds
 from dear_jax.networks import layers
 from dear_jax.networks import pointers
 from dear_jax.networks import processors
+from dear_jax.networks import triplet_decoder
 import haiku as hk
 import jax
 import jax.numpy as jnp
@@ -75,7 +76,8 @@ class CodingNet(clrs_private.Net):
       nb_dims: Sizes of the categorical features, by algorithm and name.
       restrict_pointers: Whether pointers are chosen among edges and self-loops
         only; None decides by `pointers.lie_on_edges`.
-      edge_pointers: Decoder of the pointers of edges: 'clrs' or 'triplet'.
+      edge_pointers: Decoder of the pointers of edges: 'clrs', 'triplet' or
+        'paths'; the latter two are those of `TripletDecoder`.
       name: Name of the module.
     """
     super().__init__(
@@ -122,6 +124,13 @@ class CodingNet(clrs_private.Net):
   def build(self) -> None:
     """Makes the encoders, the decoders and the processor."""
     self.encoders, self.decoders = self._construct_encoders_decoders()
+    if self._edge_pointers != 'clrs':
+      for i, (spec, decoders) in enumerate(zip(self.spec, self.decoders)):
+        for name in decoders:
+          if _is_edge_pointer(spec[name]):
+            decoders[name] = triplet_decoder.TripletDecoder(
+                self.hidden_dim, self._edge_pointers,
+                name=f'algo_{i}_{name}_{self._edge_pointers}')
     self.processor = self.processor_factory(self.hidden_dim)
     if not isinstance(self.processor, processors.Equilibrium):
       raise ValueError(
@@ -192,11 +201,15 @@ class CodingNet(clrs_private.Net):
       # What else there is may need any pair of nodes.
       edge_fts = self.encode(inputs, index, None).edge_fts
     for name in list(all_pairs):
-      if (spec[name][1:] == (clrs.Location.EDGE, clrs.Type.POINTER)
-          and edges is None):
-        output_preds[name] = _decode_edge_pointers(
-            all_pairs.pop(name), states, edge_fts if edge_list is None
-            else _encode_edges(inputs, self.encoders[index], None))
+      decoder = all_pairs[name]
+      own = isinstance(decoder, triplet_decoder.TripletDecoder)
+      if own or _is_edge_pointer(spec[name]) and edges is None:
+        of_pairs = (edge_fts if edge_list is None
+                    else _encode_edges(inputs, self.encoders[index], None))
+        output_preds[name] = (
+            decoder(states, of_pairs, edges, node_mask) if own
+            else _decode_edge_pointers(decoder, states, of_pairs))
+        del all_pairs[name]
     edge_embeddings = [edge_fts]
     if edges is not None:
       edge_embeddings.append(edges)
@@ -350,6 +363,10 @@ def _adjust_logits(spec: clrs.Spec, preds: Dict[str, _Array],
     assert node_mask is None or type_ == clrs.Type.POINTER
     adjusted[name] = pointers.restrict_to(logits, node_mask)
   return adjusted
+
+
+def _is_edge_pointer(what: Tuple[str, str, str]) -> bool:
+  return what[1:] == (clrs.Location.EDGE, clrs.Type.POINTER)
 
 
 def _dimensions(inputs: Any):

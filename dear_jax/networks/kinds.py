@@ -36,7 +36,7 @@ PREFIX = 'dear_'
 KINDS = tuple(PREFIX + kind for kind in CLRS_KINDS)
 OWN_KINDS = ('dear_pgn', 'dear_triplet_mpnn')
 NORMS = ('layer', 'granola')
-EDGE_POINTERS = ('clrs', 'triplet')  # their decoders
+EDGE_POINTERS = ('clrs', 'triplet', 'paths')  # their decoders
 
 # The kinds of users, with the prefix, and what their processors are made from.
 registered: Dict[str, Any] = {}
