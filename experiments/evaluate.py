@@ -68,8 +68,9 @@ _TEST_STEPS = flags.DEFINE_string(
     'test_steps', None, 'steps of a run with model=nar: the true number, the '
     "one that it has learned, or a number such as 64 (default: the run's)")
 _RESTRICT_POINTERS = flags.DEFINE_string(
-    'restrict_pointers', None, 'choose the pointers of nodes among edges: '
-    "true, false (among all nodes, as CLRS does) or auto (default: the run's)")
+    'restrict_pointers', None, 'choose pointers among edges: true, false '
+    '(among all nodes, as CLRS does), auto, or nodes (those of nodes only) '
+    "(default: the run's)")
 _SIZES = flags.DEFINE_string('sizes', None,
                              'sizes to evaluate on, separated by commas '
                              + _defaults('sizes'))

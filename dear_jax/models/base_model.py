@@ -14,7 +14,9 @@ from dear_jax.models import devices
 from dear_jax.networks import cayley
 from dear_jax.networks import clrs_private
 from dear_jax.networks import edge_lists
+from dear_jax.networks import kinds
 from dear_jax.networks import nets
+from dear_jax.networks import pointers
 import haiku as hk
 import jax
 import jax.numpy as jnp
@@ -40,12 +42,14 @@ class ReasonerModel(clrs.models.BaselineModel):
   `metrics` has the losses and how the model fared.
   """
 
-  def __init__(self, *, restrict_pointers: Optional[bool], layout: str,
-               pad_to: Optional[int], average: bool, processor_factory,
-               **kwargs):
+  def __init__(self, *, restrict_pointers: pointers.Rule, edge_pointers: str,
+               layout: str, pad_to: Optional[int], average: bool,
+               processor_factory, **kwargs):
     """Takes what it names as in `DEARModel`, and the rest as in CLRS."""
     check_layout(layout)
+    kinds.check_edge_pointers(edge_pointers)
     self._restrict_pointers = restrict_pointers
+    self._edge_pointers = edge_pointers
     self._layout = layout
     self._pad_to = pad_to
     self._average = average
@@ -84,7 +88,8 @@ class ReasonerModel(clrs.models.BaselineModel):
           spec=self._spec, hidden_dim=hidden_dim,
           processor_factory=processor_factory, encoder_init=encoder_init,
           dropout_prob=dropout_prob, nb_dims=self.nb_dims,
-          restrict_pointers=self._restrict_pointers)
+          restrict_pointers=self._restrict_pointers,
+          edge_pointers=self._edge_pointers)
       return net(*args, **kwargs)
 
     self.net_fn = hk.transform(use_net)

@@ -13,6 +13,7 @@ from dear_jax.models import alignment
 from dear_jax.models import base_model
 from dear_jax.models import nar
 from dear_jax.networks import nets
+from dear_jax.networks import pointers
 from dear_jax.networks import processors
 import jax
 import jax.numpy as jnp
@@ -55,7 +56,8 @@ class DEARModel(base_model.ReasonerModel):
                eval_iterations: int = 4,
                eval_iterations_per_node: int = 2,
                noise_stddev: float = 0.0,
-               restrict_pointers: Optional[bool] = None,
+               restrict_pointers: pointers.Rule = None,
+               edge_pointers: str = 'clrs',
                layout: str = 'auto',
                pad_to: Optional[int] = None,
                average: bool = False,
@@ -102,6 +104,8 @@ class DEARModel(base_model.ReasonerModel):
         solve, so that there is a fixed point.
       restrict_pointers: Whether to choose pointers among edges and self-loops
         only. None does so on the tasks where the solution always allows it.
+      edge_pointers: Decoder of the pointers of pairs of nodes: that of CLRS
+        ('clrs'), or one that sees all pairs of three nodes ('triplet').
       layout: 'dense' computes messages between all pairs of nodes, 'sparse' on
         lists of edges, and 'auto' chooses: lists on a single CPU for tasks with
         a graph and processors that know them, unless most pairs are edges or
@@ -156,8 +160,8 @@ class DEARModel(base_model.ReasonerModel):
         grad_clip_max_norm=grad_clip_max_norm,
         checkpoint_path=checkpoint_path, freeze_processor=freeze_processor,
         dropout_prob=dropout_prob, name=name, debug=debug,
-        restrict_pointers=restrict_pointers, layout=layout, pad_to=pad_to,
-        average=average)
+        restrict_pointers=restrict_pointers, edge_pointers=edge_pointers,
+        layout=layout, pad_to=pad_to, average=average)
 
   @property
   def teacher(self) -> Optional[nar.NARModel]:

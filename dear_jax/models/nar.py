@@ -7,6 +7,7 @@ from typing import List, Optional, Union
 import clrs
 from dear_jax.models import base_model
 from dear_jax.networks import nets
+from dear_jax.networks import pointers
 from dear_jax.networks import processors
 import jax
 import jax.numpy as jnp
@@ -36,7 +37,8 @@ class NARModel(base_model.ReasonerModel):
                hidden_dim: int = 32,
                *,
                test_steps: Union[str, int] = 'true',
-               restrict_pointers: Optional[bool] = None,
+               restrict_pointers: pointers.Rule = None,
+               edge_pointers: str = 'clrs',
                layout: str = 'auto',
                pad_to: Optional[int] = None,
                average: bool = False,
@@ -52,7 +54,8 @@ class NARModel(base_model.ReasonerModel):
       test_steps: How many steps to take in `predict` and `evaluate`: the 'true'
         number, what a network has 'learned' to be the number, or always that
         many.
-      restrict_pointers, layout, pad_to, average: As in `DEARModel`.
+      restrict_pointers, edge_pointers: As in `DEARModel`.
+      layout, pad_to, average: As in `DEARModel`.
       **kwargs: Of `BaselineModel`, except for hints.
     """
     check_test_steps(test_steps)
@@ -60,8 +63,8 @@ class NARModel(base_model.ReasonerModel):
     super().__init__(
         spec=spec, dummy_trajectory=dummy_trajectory,
         processor_factory=processor_factory, hidden_dim=hidden_dim,
-        restrict_pointers=restrict_pointers, layout=layout, pad_to=pad_to,
-        average=average, **kwargs)
+        restrict_pointers=restrict_pointers, edge_pointers=edge_pointers,
+        layout=layout, pad_to=pad_to, average=average, **kwargs)
 
   def _make_net(self, **kwargs):
     return nets.TerminatingNet(

@@ -7,6 +7,7 @@ from typing import (
   Any,
   Callable,
   Dict,
+  FrozenSet,
   List,
   Mapping,
   NamedTuple,
@@ -21,17 +22,16 @@ from dear_jax.fixed_points import per_instance
 from dear_jax.networks import clrs_private
 from dear_jax.networks import edge_lists
 from dear_jax.networks import hosts
+from dear_jax.networks import kinds
 from dear_jax.networks import layers
+from dear_jax.networks import pointers
 from dear_jax.networks import processors
+from dear_jax.networks import triplet_decoder
 import haiku as hk
 import jax
 import jax.numpy as jnp
 
 _Array = jax.Array
-
-# A finite stand-in for minus infinity: its softmax is exactly zero, and its
-# product with a zero of a one-hot target is no NaN.
-_NO_EDGE = -1e9
 
 has_graph = hosts.has_graph
 
@@ -62,7 +62,8 @@ class CodingNet(clrs_private.Net):
                encoder_init: str,
                dropout_prob: float,
                nb_dims: List[Dict[str, int]],
-               restrict_pointers: Optional[bool],
+               restrict_pointers: pointers.Rule,
+               edge_pointers: str = 'clrs',
                name: str = 'net'):
     """Constructs the net.
 
@@ -74,7 +75,9 @@ class CodingNet(clrs_private.Net):
       dropout_prob: Dropout on the states before they are decoded.
       nb_dims: Sizes of the categorical features, by algorithm and name.
       restrict_pointers: Whether pointers are chosen among edges and self-loops
-        only; None decides by `pointers_lie_on_edges`.
+        only; None decides by `pointers.lie_on_edges`.
+      edge_pointers: Decoder of the pointers of edges: 'clrs', 'triplet' or
+        'paths'; the latter two are those of `TripletDecoder`.
       name: Name of the module.
     """
     super().__init__(
@@ -82,7 +85,9 @@ class CodingNet(clrs_private.Net):
         decode_hints=False, processor_factory=processor_factory,
         use_lstm=False, encoder_init=encoder_init, dropout_prob=dropout_prob,
         hint_teacher_forcing=0.0, nb_dims=nb_dims, name=name)
+    kinds.check_edge_pointers(edge_pointers)
     self._restrict_pointers = restrict_pointers
+    self._edge_pointers = edge_pointers
 
   @property
   def equilibrium(self) -> processors.Equilibrium:
@@ -119,6 +124,13 @@ class CodingNet(clrs_private.Net):
   def build(self) -> None:
     """Makes the encoders, the decoders and the processor."""
     self.encoders, self.decoders = self._construct_encoders_decoders()
+    if self._edge_pointers != 'clrs':
+      for i, (spec, decoders) in enumerate(zip(self.spec, self.decoders)):
+        for name in decoders:
+          if _is_edge_pointer(spec[name]):
+            decoders[name] = triplet_decoder.TripletDecoder(
+                self.hidden_dim, self._edge_pointers,
+                name=f'algo_{i}_{name}_{self._edge_pointers}')
     self.processor = self.processor_factory(self.hidden_dim)
     if not isinstance(self.processor, processors.Equilibrium):
       raise ValueError(
@@ -172,7 +184,7 @@ class CodingNet(clrs_private.Net):
       The raw outputs of the decoders, by name.
     """
     spec = self.spec[index]
-    restrict = restricts_pointers(spec, self._restrict_pointers)
+    restricted = pointers.restricted_locations(spec, self._restrict_pointers)
     edge_fts: Any = encoded.edge_fts
     if not repred and self._dropout_prob:
       hidden = hk.dropout(hk.next_rng_key(), self._dropout_prob, hidden)
@@ -181,7 +193,7 @@ class CodingNet(clrs_private.Net):
     all_pairs = dict(self.decoders[index])
     output_preds = {}
     if edge_list is not None:
-      if restrict:
+      if clrs.Location.NODE in restricted:
         output_preds = {
             name: _decode_on_edges(all_pairs.pop(name), states, edge_fts,
                                    edge_list, edges)
@@ -193,11 +205,15 @@ class CodingNet(clrs_private.Net):
         if edges is not None:
           edges = edge_lists.to_matrix(edge_list, edges, *states.shape[:2])
     for name in list(all_pairs):
-      if (spec[name][1:] == (clrs.Location.EDGE, clrs.Type.POINTER)
-          and edges is None):
-        output_preds[name] = _decode_edge_pointers(
-            all_pairs.pop(name), states, edge_fts if edge_list is None
-            else _encode_edges(inputs, self.encoders[index], None))
+      if not _is_edge_pointer(spec[name]):
+        continue
+      decoder = all_pairs.pop(name)
+      of_pairs = (edge_fts if edge_list is None
+                  else _encode_edges(inputs, self.encoders[index], None))
+      output_preds[name] = (
+          decoder(states, of_pairs, edges, node_mask)
+          if isinstance(decoder, triplet_decoder.TripletDecoder)
+          else _decode_edge_pointers(decoder, states, of_pairs, edges))
     if all_pairs:
       edge_embeddings = [edge_fts]
       if edges is not None:
@@ -212,8 +228,8 @@ class CodingNet(clrs_private.Net):
           inf_bias=self.processor.inf_bias,
           inf_bias_edge=self.processor.inf_bias_edge,
           repred=repred)[1])
-    return _adjust_logits(spec, output_preds, encoded.adj_mat, restrict,
-                          node_mask)
+    return _adjust_logits(spec, output_preds, inputs, encoded.adj_mat,
+                          restricted, node_mask)
 
 
 def _encode_edges(inputs: Sequence[clrs.DataPoint],
@@ -265,26 +281,32 @@ def _decode_on_edges(decoder: Sequence[hk.Linear], states: _Array,
   logits = jnp.squeeze(out(hidden), -1)
   # Padding has a receiver beyond all nodes, so it falls out of the matrix.
   places = edge_list.receivers * nb_nodes + edge_list.senders % nb_nodes
-  matrix = jnp.full(batch_size * nb_nodes * nb_nodes, _NO_EDGE, logits.dtype)
+  matrix = jnp.full(batch_size * nb_nodes * nb_nodes, pointers.NO_EDGE, logits.dtype)
   matrix = matrix.at[places].set(logits, mode='drop')
   return jnp.reshape(matrix, (batch_size, nb_nodes, nb_nodes))
 
 
 def _decode_edge_pointers(decoder: Sequence[hk.Linear], states: _Array,
-                          edge_fts: Union[_Array, layers.LowRank]) -> _Array:
+                          edge_fts: Union[_Array, layers.LowRank],
+                          edges: Optional[_Array]) -> _Array:
   """CLRS' decoder of pointers from edges to nodes, in less memory.
 
   Args:
     decoder: CLRS' five layers.
     states: [B, N, F].
     edge_fts: [B, N, N, F], or [B * N * N, F] as `layers.LowRank`.
+    edges: [B, N, N, F], embeddings of all pairs, if there are some.
 
   Returns:
     [B, N, N, N], the logits of every edge for each node.
   """
   of_sender, of_receiver, of_edge, of_node, out = decoder
   pairs = of_sender(states)[:, :, None] + of_receiver(states)[:, None]
-  if isinstance(edge_fts, layers.LowRank):
+  if edges is not None:
+    if isinstance(edge_fts, layers.LowRank):
+      edge_fts = jnp.reshape(edge_fts.inputs @ edge_fts.weights, pairs.shape)
+    pairs += of_edge(jnp.concatenate([edge_fts, edges], axis=-1))
+  elif isinstance(edge_fts, layers.LowRank):
     pairs += jnp.reshape(edge_fts.apply(of_edge), pairs.shape)
   else:
     pairs += of_edge(edge_fts)
@@ -333,37 +355,6 @@ def can_be_padded(spec: clrs.Spec) -> bool:
       if stage == clrs.Stage.OUTPUT)
 
 
-def pointers_lie_on_edges(spec: clrs.Spec) -> bool:
-  """Whether every pointer of the task's solution is an edge or a self-loop.
-
-  That is so for the predecessor trees `pi` of bfs, dfs, bellman_ford,
-  dijkstra, dag_shortest_paths, mst_prim and of the local variant of strongly
-  connected components. It is not for the order of a topological sort or for
-  the representatives of strongly connected components.
-
-  Args:
-    spec: The spec of the task.
-
-  Returns:
-    Whether node pointers may be restricted, as the paper does.
-  """
-  return has_graph(spec) and spec.get('pi') == (
-      clrs.Stage.OUTPUT, clrs.Location.NODE, clrs.Type.POINTER)
-
-
-def restricts_pointers(spec: clrs.Spec, rule: Optional[bool]) -> bool:
-  """Whether node pointers of a task are chosen among edges and self-loops.
-
-  Args:
-    spec: The spec of the task.
-    rule: Whether they are to be; None decides by `pointers_lie_on_edges`.
-
-  Returns:
-    Whether they are.
-  """
-  return pointers_lie_on_edges(spec) if rule is None else rule
-
-
 def permutation_logits(log_matrix: _Array) -> _Array:
   """Keeps permutation logits from being very negative at the start.
 
@@ -373,23 +364,27 @@ def permutation_logits(log_matrix: _Array) -> _Array:
   return jax.nn.leaky_relu(log_matrix + 6.0) - 6.0
 
 
-def _adjust_logits(spec: clrs.Spec, preds: Dict[str, _Array], adj_mat: _Array,
-                   restrict_pointers: bool, node_mask: Optional[_Array]
+def _adjust_logits(spec: clrs.Spec, preds: Dict[str, _Array],
+                   inputs: Sequence[clrs.DataPoint], adj_mat: _Array,
+                   restricted: FrozenSet[str], node_mask: Optional[_Array]
                    ) -> Dict[str, _Array]:
-  """What the paper does to logits beyond CLRS's decoders."""
-  adjusted = dict(preds)
+  """What is done to logits beyond CLRS's decoders."""
+  adjusted = {}
   for name, logits in preds.items():
     _, location, type_ = spec[name]
     if type_ == clrs.Type.PERMUTATION_POINTER:
-      adjusted[name] = permutation_logits(logits)
-    elif (restrict_pointers and location == clrs.Location.NODE
-          and type_ == clrs.Type.POINTER):
-      adjusted[name] = jnp.where(adj_mat > 0.5, logits, _NO_EDGE)
-    if node_mask is not None:
-      assert type_ == clrs.Type.POINTER
-      is_node = jnp.expand_dims(node_mask > 0.5, range(1, logits.ndim - 1))
-      adjusted[name] = jnp.where(is_node, adjusted[name], _NO_EDGE)
+      logits = permutation_logits(logits)
+    elif type_ == clrs.Type.POINTER and location in restricted:
+      logits = (pointers.restrict_nodes(logits, adj_mat)
+                if location == clrs.Location.NODE
+                else pointers.restrict_edges(logits, inputs))
+    assert node_mask is None or type_ == clrs.Type.POINTER
+    adjusted[name] = pointers.restrict_to(logits, node_mask)
   return adjusted
+
+
+def _is_edge_pointer(what: Tuple[str, str, str]) -> bool:
+  return what[1:] == (clrs.Location.EDGE, clrs.Type.POINTER)
 
 
 def _dimensions(inputs: Any):

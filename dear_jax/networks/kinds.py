@@ -38,6 +38,7 @@ PGN_EDGES = 'dear_pgn_edges'
 KINDS = (*(PREFIX + kind for kind in CLRS_KINDS), PGN_EDGES)
 OWN_KINDS = ('dear_pgn', 'dear_triplet_mpnn')
 NORMS = ('layer', 'granola')
+EDGE_POINTERS = ('clrs', 'triplet', 'paths')  # their decoders
 
 # The kinds of users, with the prefix, and what their processors are made from.
 registered: Dict[str, Any] = {}
@@ -58,6 +59,13 @@ def takes_edge_lists(kind: str) -> bool:
 def takes_setting(kind: str, setting: str) -> bool:
   """Whether this kind is a step of the user's own that takes a setting."""
   return kind in registered and setting in registered[kind].settings
+
+
+def check_edge_pointers(decoder: str) -> None:
+  """Raises a ValueError unless there is such a decoder."""
+  if decoder not in EDGE_POINTERS:
+    raise ValueError('edge_pointers must be one of '
+                     f'{", ".join(EDGE_POINTERS)}, got {decoder!r}.')
 
 
 def check_norm(norm: str, kind: str, use_ln: bool) -> None:

@@ -43,7 +43,8 @@ def build_model(config: configs.TrainConfig, specs: Sequence[clrs.Spec],
       dropout_prob=config.dropout_prob,
       freeze_processor=config.freeze_processor, layout=config.layout,
       pad_to=config.train_sizes[1], average=config.average,
-      restrict_pointers=config.pointer_rule)
+      restrict_pointers=config.pointer_rule,
+      edge_pointers=config.edge_pointers)
   if config.model == 'nar':
     return nar.NARModel(test_steps=config.test_steps, **common)
   if is_limit:

@@ -76,10 +76,16 @@ class TrainConfig:
       choices=('auto', 'dense', 'sparse'))
   restrict_pointers: Union[str, bool] = setting(
       'auto', "Whether the pointers of nodes are chosen among a node's edges "
-      'and itself, as in the paper (true), or among all nodes, as in CLRS '
+      'and itself, as in the paper, and those of pairs (i, j) among i and the '
+      'nodes with an edge to j (true), or all among all nodes, as in CLRS '
       '(false). auto is true for the tasks whose solutions always lie on '
-      'edges. result.json says which it was.',
-      choices=('auto', 'true', 'false'))
+      'edges, and nodes is auto for the pointers of nodes only. result.json '
+      'says which it was.', choices=('auto', 'nodes', 'true', 'false'))
+  edge_pointers: str = setting(
+      'clrs', "Decoder of the pointers of pairs of nodes, which floyd_warshall "
+      "has: CLRS's, which scores a node for a pair without looking at what is "
+      'between them (clrs), or one that sees all three pairs of the three '
+      'nodes (triplet).', choices=kinds.EDGE_POINTERS)
 
   solver: str = setting(
       'anderson', 'Fixed-point solver.', heading='Solver and gradient',
@@ -306,12 +312,13 @@ class TrainConfig:
   def _check_pointers(self):
     """Checks that pointers can be restricted."""
     from dear_jax.data import tasks
-    from dear_jax.networks import coding
+    from dear_jax.networks import hosts
+    from dear_jax.networks import pointers
     for algorithm in self.algorithms:
       spec = tasks.spec_of(algorithm)
       # Of a user's own task only its author knows where pointers lie.
-      if not coding.pointers_lie_on_edges(spec) and (
-          algorithm not in task_names.registered or not coding.has_graph(spec)):
+      if not pointers.lie_on_edges(spec) and (
+          algorithm not in task_names.registered or not hosts.has_graph(spec)):
         raise ValueError(
             'restrict_pointers=true is for tasks with a graph whose pointers '
             f'always lie on edges, and those of {algorithm} do not; '
@@ -333,16 +340,16 @@ class TrainConfig:
     return self.select == 'last' or (self.select == 'auto' and self.average)
 
   @property
-  def pointer_rule(self) -> Optional[bool]:
+  def pointer_rule(self) -> Union[bool, str, None]:
     """`restrict_pointers`, as models take it."""
-    return {'true': True, 'false': False}.get(str(self.restrict_pointers))
+    rule = str(self.restrict_pointers)
+    return {'true': True, 'false': False, 'auto': None}.get(rule, rule)
 
   def restricts_pointers(self, algorithm: str) -> bool:
     """Whether pointers of this algorithm are chosen among edges only."""
     from dear_jax.data import tasks
-    from dear_jax.networks import coding
-    return coding.restricts_pointers(tasks.spec_of(algorithm),
-                                     self.pointer_rule)
+    from dear_jax.networks import pointers
+    return pointers.restricts(tasks.spec_of(algorithm), self.pointer_rule)
 
   def processor_factory(self):
     """The processor of this run, ready for a model."""

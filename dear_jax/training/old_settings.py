@@ -7,7 +7,8 @@ from typing import Any, Dict, Mapping
 # What was done before there was a setting.
 _BEFORE = {'average': False, 'select': 'best', 'jacobian_fraction': 1.0,
            'criterion': 'state', 'damping': 1.0, 'restart': False,
-           'residual_weight': 0.0, 'wanted_steps': 0.0, 'graphs': 'er'}
+           'residual_weight': 0.0, 'wanted_steps': 0.0, 'graphs': 'er',
+           'edge_pointers': 'clrs'}
 
 _OF_DAMPED = ('backward_decay', 'backward_bound', 'backward_max_iter')
 
@@ -41,5 +42,21 @@ def upgrade(settings: Mapping[str, Any]) -> Dict[str, Any]:
 
 
 def complete(settings: Mapping[str, Any]) -> Dict[str, Any]:
-  """As `upgrade`, with settings that the run did not have yet."""
-  return {**_BEFORE, **upgrade(settings)}
+  """As `upgrade`, with settings that the run did not have yet.
+
+  Until there were two decoders of the pointers of edges, these pointers were
+  not restricted by restrict_pointers='auto', which is 'nodes' today. Of the
+  tasks of then only floyd_warshall has any.
+
+  Args:
+    settings: The settings of a run, by any version so far.
+
+  Returns:
+    All settings of today that mean the same.
+  """
+  result = {**_BEFORE, **upgrade(settings)}
+  if ('edge_pointers' not in settings
+      and 'floyd_warshall' in (result.get('algorithms') or ())
+      and result.get('restrict_pointers', 'auto') == 'auto'):
+    result['restrict_pointers'] = 'nodes'
+  return result

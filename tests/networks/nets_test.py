@@ -9,6 +9,7 @@ from dear_jax.data import tasks
 from dear_jax.networks import clrs_private
 from dear_jax.networks import coding
 from dear_jax.networks import nets
+from dear_jax.networks import pointers
 from dear_jax.training import builders
 from dear_jax.training import configs
 import haiku as hk
@@ -45,7 +46,7 @@ def _apply(model, feedback, repred=True):
 
 def test_restricted_tasks_are_those_of_the_paper():
   restricted = [task for task in tasks.task_names()
-                if coding.pointers_lie_on_edges(tasks.get_task(task).spec)]
+                if pointers.lie_on_edges(tasks.get_task(task).spec)]
   assert sorted(restricted) == sorted(RESTRICTED)
 
 
