@@ -1,6 +1,6 @@
 # Copyright 2026 The dear_jax authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A step that remembers on edges, too.
+"""Steps that remember on edges, too.
 
 A node of the paper's step cannot remember which of its neighbours was first:
 what they say is aggregated, and neighbours have no names. A network then learns
@@ -11,8 +11,10 @@ on. A state on every edge can hold it, whatever the distance.
 from typing import Any, Callable, Optional, Tuple
 
 from dear_jax.networks import edge_lists
+from dear_jax.networks import kinds
 from dear_jax.networks import layers
 from dear_jax.networks import steps
+from dear_jax.networks import triplets
 import haiku as hk
 import jax
 import jax.numpy as jnp
@@ -79,7 +81,7 @@ class EdgePGN(steps.PGN):
     to_pairs, to_nodes = _connections(context)
     messages = jnp.reshape(context['messages'], edges.shape[:2] + (-1,))
     messages = self._message_mlp(
-        messages + to_pairs(receiver, sender) + self._edge_state(edges))
+        messages + to_pairs(receiver, sender) + self._of_edges(edges, context))
     opened = jax.nn.sigmoid(self._edge_gate(messages))
     edges += opened * (self._edge_norm(self._edge_update(messages)) - edges)
     nodes = self._update_nodes(hidden, update, gate, to_nodes(messages),
@@ -89,6 +91,11 @@ class EdgePGN(steps.PGN):
     return dict(nodes=nodes, edges=jnp.where(
         context['edge_mask'][..., None], edges, 0))
 
+  def _of_edges(self, edges: _Array, context: _Context) -> _Array:
+    """[B, E, F], what the states of edges contribute to messages."""
+    del context
+    return self._edge_state(edges)
+
   def edges(self, hidden: steps.State, context: _Context) -> _Array:
     """[B, N, N, F'], or [B, E, F'] where there is a list of edges."""
     edges = hidden['edges']
@@ -96,6 +103,44 @@ class EdgePGN(steps.PGN):
       return edges
     nb_nodes = hidden['nodes'].shape[1]
     return jnp.reshape(edges, (-1, nb_nodes, nb_nodes, self._edge_size))
+
+
+class PairPGN(EdgePGN):
+  """The same with a state on every pair of nodes, which looks for a way.
+
+  In every step a pair (i, j) also sees the best of what (i, k) and (k, j) say
+  together, over all nodes k in between. Lengths of paths can be put together
+  so: where a state is minus the length of the shortest path known, as many
+  steps as the logarithm of the number of edges find the shortest of all. It
+  takes as many additions as there are triples of nodes, node by node.
+  """
+
+  def __init__(self, out_size: int, *, use_ln: bool = True,
+               name: str = 'edge'):
+    super().__init__(out_size, use_ln=use_ln, name=name)
+    self._legs = hk.Linear(2 * self._edge_size, name='legs')
+    self._ways = hk.Linear(out_size, with_bias=False, name='ways')
+
+  def prepare(self, node_fts: _Array, edge_fts: steps.EdgeFeatures,
+              graph_fts: _Array, adj_mat: _Array,
+              edge_list: Optional[steps.Connections] = None,
+              node_mask: Optional[_Array] = None) -> _Context:
+    """As that of `PGN`; there are no lists of pairs."""
+    assert edge_list is None
+    context = super().prepare(node_fts, edge_fts, graph_fts, adj_mat,
+                              node_mask=node_mask)
+    is_node = (jnp.ones(node_fts.shape[:2], bool) if node_mask is None
+               else node_mask > 0.5)
+    return dict(context, is_node=is_node, edge_mask=_flat_pairs(
+        is_node[:, :, None] & is_node[:, None]))
+
+  def _of_edges(self, edges: _Array, context: _Context) -> _Array:
+    is_node = context['is_node']
+    nb_nodes = is_node.shape[1]
+    legs = jnp.reshape(self._legs(edges), (-1, nb_nodes, nb_nodes,
+                                           2 * self._edge_size))
+    best = triplets.max_plus(*jnp.split(legs, 2, axis=-1), is_node)
+    return super()._of_edges(edges, context) + _flat_pairs(self._ways(best))
 
 
 def _flat_pairs(pairs: _Array) -> _Array:
@@ -131,3 +176,6 @@ def _connections(context: _Context) -> Tuple[
         maxima, (batch_size, nb_nodes + 1, -1))[:, :nb_nodes]
 
   return to_pairs, to_nodes
+
+
+STEPS = {kinds.PGN_EDGES: EdgePGN, kinds.EDGE: PairPGN}

@@ -33,9 +33,11 @@ CLRS_KINDS = {
     'triplet_gmpnn': ('triplet_gpgn', 'full'),
 }
 PREFIX = 'dear_'
-# The paper's step with states on edges, which neither the paper nor CLRS has.
+# The paper's step with states on edges, and on all pairs of nodes, which neither
+# the paper nor CLRS has.
 PGN_EDGES = 'dear_pgn_edges'
-KINDS = (*(PREFIX + kind for kind in CLRS_KINDS), PGN_EDGES)
+EDGE = 'dear_edge'
+KINDS = (*(PREFIX + kind for kind in CLRS_KINDS), PGN_EDGES, EDGE)
 OWN_KINDS = ('dear_pgn', 'dear_triplet_mpnn')
 NORMS = ('layer', 'granola')
 EDGE_POINTERS = ('clrs', 'triplet', 'paths')  # their decoders

@@ -425,8 +425,8 @@ def get_processor_factory(
     elif name == 'triplet_mpnn':
       step = PGN(out_size, use_ln=use_ln, norm=norm,
                  nb_triplet_fts=nb_triplet_fts, name='triplet_mpnn')
-    elif kind == kinds.PGN_EDGES:
-      step = edge_states.EdgePGN(out_size, use_ln=use_ln)
+    elif kind in edge_states.STEPS:
+      step = edge_states.STEPS[kind](out_size, use_ln=use_ln)
     elif own:
       step = steps.make_own(kind, out_size, dict(
           use_ln=use_ln, norm=norm, nb_triplet_fts=nb_triplet_fts,
