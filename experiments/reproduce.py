@@ -16,15 +16,15 @@ Examples:
   # no run: the files of those that are over, and the page
   python experiments/reproduce.py --collect
 
-Runs are those of experiments/run.py, in folders of RUNS (--runs), with what they
-print beside them, in RUNS/NAME.log. The command can be stopped or killed at any
-moment; given again, it does what is missing and goes on with what was begun.
-Ctrl-C (or SIGTERM, or the end of --budget) lets all runs save and stop; a second
-one aborts.
+Runs are those of experiments/run.py, in folders of RUNS (--runs), with what
+they print beside them, in RUNS/NAME.log. The command can be stopped or killed
+at any moment; given again, it does what is missing and goes on with what was
+begun. Ctrl-C (or SIGTERM, or the end of --budget) lets all runs save and stop;
+a second one aborts.
 
 At the end, and with --collect at once, the figures of every run that is over go
-into docs/results/runs, a small file each, and docs/results.md with its charts is
-made from these files alone.
+into docs/results/runs, a small file each, and docs/results.md with its charts
+is made from these files alone.
 """
 
 import importlib.util
@@ -151,6 +151,27 @@ def collect(entries, runs, docs):
   return len(done)
 
 
+def make_page(entries, docs):
+  """Writes the page and its charts, from the files alone."""
+  with cli.silence():
+    from dear_jax.data import files
+    from dear_jax.reports import collected
+    from dear_jax.reports import loss_charts
+    from dear_jax.reports import results_page
+  results = collected.read_all(docs / 'results' / 'runs')
+  page = docs / 'results.md'
+  with (files.replacing(str(page)) as temporary,
+        open(temporary, 'w', encoding='utf-8') as f):
+    f.write(results_page.make_page(results, entries))
+  try:
+    loss_charts.draw({x['name']: x for x in results},
+                     results_page.tasks_of(entries), docs / 'images')
+  except ImportError:
+    print('matplotlib is not installed, so the charts are as they were.',
+          file=sys.stderr)
+  return page
+
+
 def main(unused_argv):
   budget = read_budget(_BUDGET.value)
   # Absolute, as a run may name the folder of another.
@@ -172,7 +193,9 @@ def main(unused_argv):
                        budget)
   with cli.writing(docs):
     count = collect(entries, runs, docs)
-  print(f'Collected {count} of {len(entries)} runs in {docs}.', file=sys.stderr)
+    page = make_page(module.RUNS, docs)
+  print(f'Collected {count} of {len(entries)} runs and wrote {page}.',
+        file=sys.stderr)
   if outcome and outcome.stopped:
     print('Stopped, everything is saved. The same command goes on.',
           file=sys.stderr)

@@ -153,7 +153,7 @@ class Jobs:
 
   def _stop(self, why: str) -> None:
     """Tells all processes to save and stop, if there is anything to stop."""
-    if not self._running and not self._next():
+    if not (self._running or self._next() or self._waits_for_others()):
       return
     self._outcome.stopped = why
     for job in self._running.values():

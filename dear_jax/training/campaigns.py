@@ -189,7 +189,7 @@ def state_of(entry: Entry, runs: PathLike) -> State:
 
 def _difference(declared: configs.TrainConfig, found: configs.TrainConfig
                 ) -> str:
-  """The first setting that is not as declared, in words; '' if there is none."""
+  """The first setting that is not as declared, in words, or ''."""
   for name in configs.SETTINGS:
     ours, theirs = getattr(declared, name), getattr(found, name)
     if name in FOLDERS:  # a campaign may be moved
