@@ -185,6 +185,8 @@ def main(unused_argv):
   if _DRY_RUN.value:
     list_runs(entries, runs)
     return
+  with cli.writing(docs):  # known now rather than when all is over
+    docs.mkdir(parents=True, exist_ok=True)
   outcome = None
   if not _COLLECT.value or _EVALUATE.value:
     with cli.writing(runs):

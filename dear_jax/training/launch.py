@@ -35,7 +35,7 @@ def wrap(command: Sequence[str], *, cores: Optional[Sequence[int]] = None,
 
 
 def main(argv: Sequence[str]) -> None:
-  about, command = json.loads(argv[1]), argv[2:]
+  about, command = json.loads(argv[1]), list(argv[2:])
   if about['nice']:
     os.nice(about['nice'])
   if about['cores'] and hasattr(os, 'sched_setaffinity'):

@@ -9,7 +9,6 @@ import platform
 import subprocess
 from typing import Any, List, Optional
 
-import dear_jax
 from dear_jax.training import run_folder
 
 NAME = 'started.json'
@@ -40,7 +39,7 @@ def commit() -> Optional[str]:
 
   It ends in '+' if the code has changed since.
   """
-  root = pathlib.Path(dear_jax.__file__).resolve().parents[1]
+  root = pathlib.Path(__file__).resolve().parents[2]
   def git(*words):
     return subprocess.run(['git', '-C', str(root), *words], check=True,
                           capture_output=True, text=True).stdout.strip()
