@@ -208,16 +208,17 @@ _VARIANTS = {'nar_learned': 'NAR, learnt termination', 'cgp': 'DEAR with CGP',
 
 
 def _variants(results, entries) -> List[str]:
-  """What else the paper has, each beside our DEAR of the same seed."""
+  """What else the paper has, each beside what it is a variant of."""
   by_name = {x['name']: x for x in results}
-  plain = figures.grouped(results, 'dear')
+  plain = {x: figures.grouped(results, x) for x in ('dear', 'nar')}
   rows = []
   for entry in entries:
     if entry.group != 'variants':
       continue
     kind = entry.name.removesuffix(f'_{entry.task}_seed{entry.seed}')
     result = by_name.get(entry.name)
-    other = [x for x in plain.get(entry.task, ())
+    model = entry.given.get('model', 'dear')
+    other = [x for x in plain[model].get(entry.task, ())
              if x['seed'] == entry.seed]
     row = [_VARIANTS.get(kind, kind), f'`{entry.task}`',
            _paper_cell(kind, entry.task)]
@@ -225,13 +226,11 @@ def _variants(results, entries) -> List[str]:
       rows.append([*row, MISSING, *[''] * (len(_HEAD))])
       continue
     cells = _cells([result])[1:]
-    if result['settings']['model'] == 'nar':
-      cells[1] = ''
     rows.append([*row, _score_cell([result]),
                  _score_cell(other) or MISSING, *cells])
   return ['', '## Variants', '',
-          'Seed 1. The column *plain* is our DEAR above with the same seed, '
-          'which had more steps. `floyd_warshall` is scored on edges.',
+          'Seed 1. The column *plain* is our DEAR or NAR above with the same '
+          'seed, which had more steps. `floyd_warshall` is scored on edges.',
           *_table(['variant', 'task', 'paper', 'ours', 'plain', *_HEAD[1:]],
                   rows)]
 

@@ -147,6 +147,7 @@ class Jobs:
             break
           self._look()
           time.sleep(_POLL)
+        self._display.show({}, self.states)
       finally:
         self._abort()
     return self._outcome

@@ -68,8 +68,6 @@ class Display:
     self.message(f'{entry.name}: '
                  f'{"evaluating" if what == "evaluate" else "training"} ...')
     if self._is_terminal:
-      if slot in self._bars:
-        self._bars.pop(slot).close()
       self._bars[slot] = tqdm.tqdm(
           total=self._steps[entry.name], file=self._stream, desc=entry.name,
           dynamic_ncols=True, position=slot + 1, leave=False,
@@ -77,6 +75,8 @@ class Display:
 
   def end(self, entry: campaigns.Entry, how: str) -> None:
     """Tells that a process has ended, or that a run cannot be."""
+    for slot in [i for i, bar in self._bars.items() if bar.desc == entry.name]:
+      self._bars.pop(slot).close()
     self.message(f'{entry.name}: {how}.')
     self._shown_at = -float('inf')
 

@@ -169,7 +169,8 @@ def state_of(entry: Entry, runs: PathLike) -> State:
   step, seconds = _progress(folder)
   if owner:
     return State(BUSY, step, seconds, f'in use by {owner}')
-  if not _has_checkpoint(folder):
+  # One that is over may have been relieved of its checkpoints.
+  if not _has_checkpoint(folder) and not (folder / 'result.json').exists():
     return State(NEW)
   config = entry.config(runs)
   try:

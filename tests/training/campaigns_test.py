@@ -141,6 +141,10 @@ def test_all_is_done_once_in_order_and_after_what_it_needs(campaign):
   before = campaign.events()
   campaign(entries)
   assert campaign.events() == before  # there was nothing to do
+  assert campaign.said == '3 of 3 runs done, 0 running, 0 left\n'
+  # What takes room may be gone.
+  shutil.rmtree(campaign.runs / 'plain_bfs_seed1' / 'checkpoints')
+  assert campaign.kinds(entries) == ['done'] * 3
 
 
 @on_linux
