@@ -38,13 +38,14 @@ def train(folder, config, start):
     with open(folder.parent / 'events.jsonl', 'a', encoding='utf-8') as f:
       f.write(json.dumps({'name': folder.name, 'at': time.time(), **event})
               + '\n')
-  note(what='start', step=start, cores=sorted(os.sched_getaffinity(0)),
-       nice=os.nice(0))
   latest = folder / 'checkpoints' / 'latest'
   (latest / str(start)).mkdir(parents=True, exist_ok=True)
   with (run_folder.MetricsFile(folder, start) as metrics,
         pace.PaceFile(folder, start) as times,
         stop_signals.StopSignals() as signals):
+    cores = (sorted(os.sched_getaffinity(0))
+             if hasattr(os, 'sched_getaffinity') else None)
+    note(what='start', step=start, cores=cores, nice=os.nice(0))
     for step in range(start + 1, config.train_steps + 1):
       time.sleep(PAUSE)
       metrics.write({'split': 'train', 'step': step, 'task_loss': 1 / step,

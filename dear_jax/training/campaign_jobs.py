@@ -15,7 +15,7 @@ import signal
 import subprocess
 import sys
 import time
-from typing import Any, Dict, List, Optional, Sequence, Set
+from typing import Any, Callable, Dict, List, Optional, Sequence, Set
 
 from dear_jax.training import campaigns
 from dear_jax.training import launch
@@ -96,14 +96,16 @@ class Jobs:
   """Runs a campaign."""
 
   def __init__(self, entries: Sequence[campaigns.Entry], options: Options,
-               display: Any):
+               display: Any, clock: Callable[[], float] = time.monotonic):
     """Initialises it; a ValueError if a folder holds another run.
 
     Args:
       entries: The runs, in the order in which they are started.
       options: How.
       display: Is told what happens; see `campaign_progress.Display`.
+      clock: Gives the time in seconds.
     """
+    self._clock = clock
     self._entries = list(entries)
     self._options = options
     self._display = display
@@ -127,7 +129,7 @@ class Jobs:
 
   def run(self) -> Outcome:
     """Goes on until all is done, the budget is used up or a signal comes."""
-    started = time.monotonic()
+    started = self._clock()
     with stop_signals.StopSignals() as signals, self._display:
       try:
         while True:
@@ -135,7 +137,7 @@ class Jobs:
           if not self._outcome.stopped:
             if signals.requested:
               self._stop('signal')
-            elif budget is not None and time.monotonic() - started >= budget:
+            elif budget is not None and self._clock() - started >= budget:
               self._stop('budget')
           for slot in [i for i, job in self._running.items()
                        if job.process.poll() is not None]:
