@@ -254,10 +254,11 @@ def _trust(results, entries) -> List[str]:
                  *(x.show(result) for x in figures.CRITERIA), *of_all])
   return ['', '## Can the solves be trusted?', '',
           'DEAR with default settings, every run on its own. What does not '
-          'meet its criterion is bold. The criteria on training are about its '
-          'last tenth; the shares of all steps are beside them. Speeds are '
-          'those of the first and of the last hundred steps, without what is '
-          'compiled and validated.', '',
+          'meet its criterion is bold. Shares of converged solves are of the '
+          'last tenth of training; those of all steps are beside them. Speeds '
+          'are those of the first and of the last hundred steps, without what '
+          'is compiled and validated; runs from before that was measured do '
+          'not tell.', '',
           f'{met} of the {found} runs that are there meet all criteria; '
           f'{len(declared) - found} of {len(declared)} are {MISSING}.',
           *_table(['task', 'seed', 'score',
