@@ -20,7 +20,6 @@ Ctrl-C (or SIGTERM) saves and stops; a second one aborts.
 """
 
 import contextlib
-import dataclasses
 import json
 import os
 import shlex
@@ -29,8 +28,8 @@ import time
 
 from absl import flags
 import cli
-from dear_jax.data import task_names
 from dear_jax.training import configs
+from dear_jax.training import given_settings
 
 # None of them has a default of its own, so that presets and resumed runs can
 # tell what was asked for.
@@ -63,24 +62,13 @@ def parse_flags(argv):
 
 def make_config() -> configs.TrainConfig:
   """Puts the settings together: those given, the rest from where they are."""
-  if _PRESET.value is None and _RESUME.value:
-    base = configs.load_config(_WORKDIR.value)
-  else:
-    name = _PRESET.value or 'default'
-    task_names.check_choice('preset', name, configs.PRESETS)
-    base = configs.PRESETS[name]
-  given = {name: setting.read(flags.FLAGS[setting.flag].value)
-           for name, setting in configs.SETTINGS.items()
+  is_resumed = _PRESET.value is None and _RESUME.value
+  given = {setting.flag: flags.FLAGS[setting.flag].value
+           for setting in configs.SETTINGS.values()
            if flags.FLAGS[setting.flag].value is not None}
-  if _PRESET.value == 'gas' and 'align_to' not in given:
-    raise ValueError('preset=gas needs --align_to, the folder of a trained '
-                     '--model=nar run.')
-  config = dataclasses.replace(base, **given)
-  for name in configs.DAMPED_SETTINGS:
-    if name in given and getattr(config, name) is None:
-      raise ValueError(f'{name} is a setting of gradient=damped; gradient='
-                       f'{config.gradient} has no such setting.')
-  return config
+  return given_settings.make_config(
+      given, _PRESET.value,
+      configs.load_config(_WORKDIR.value) if is_resumed else None)
 
 
 def default_workdir(config) -> str:

@@ -167,7 +167,8 @@ def test_names_exist(page):
   # Of modules, as in `nets.EquilibriumNet`; files have names with a dot too.
   for line in code_lines(text):
     for module, name in re.findall(r'(?<![\w./])(\w+)\.([a-zA-Z_]\w*)', line):
-      if module in MODULES and name not in ('py', 'md', 'json', 'png'):
+      if module in MODULES and name not in (
+            'py', 'md', 'json', 'jsonl', 'png'):
         names.add(f'{MODULES[module]}.{name}'.removeprefix('dear_jax.'))
   for name in sorted(names):
     resolve(name)

@@ -57,6 +57,23 @@ def hold(workdir: run_folder.PathLike) -> Iterator[None]:
     _release(path, descriptor)
 
 
+def owner_of(workdir: run_folder.PathLike) -> Optional[str]:
+  """Who trains in a folder, in words; None if nobody does.
+
+  This only reads, and is in nobody's way. What a killed process on this machine
+  has left behind is nobody's.
+  """
+  try:
+    text = (pathlib.Path(workdir) / NAME).read_text(encoding='utf-8')
+    owner = json.loads(text)
+  except (OSError, ValueError):
+    return None
+  if not isinstance(owner, dict) or not owner or (
+      _is_here(owner) and not _is_alive(owner, unless_known=True)):
+    return None
+  return _describe(owner)
+
+
 def _acquire(path: pathlib.Path) -> int:
   """Makes the lock or takes it over; returns its file descriptor."""
   for attempt in range(_ATTEMPTS):

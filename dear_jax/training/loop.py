@@ -5,6 +5,7 @@
 A run folder holds
   config.json     the settings and the versions of what it ran on
   metrics.jsonl   one JSON object a line: training and validation metrics
+  pace.jsonl      how long steps took
   checkpoints/    the latest checkpoints, the best one, and at the end the one
                   that is kept
   result.json     the scores, once training is over
@@ -42,6 +43,7 @@ from dear_jax.training import compile_cache
 from dear_jax.training import configs
 from dear_jax.training import convergence_watch
 from dear_jax.training import locks
+from dear_jax.training import pace
 from dear_jax.training import progress
 from dear_jax.training import run_folder
 from dear_jax.training import splits
@@ -152,6 +154,7 @@ class _Trainer:
     self._seconds_before = 0.0
     self._announced: Set[Tuple[str, int, str]] = set()
     self._watch = convergence_watch.ConvergenceWatch(config.log_every)
+    self._pace = pace.Pace()
 
   def run(self, resume: bool, should_stop: Optional[Callable[[int], bool]]
           ) -> Dict[str, Any]:
@@ -171,6 +174,7 @@ class _Trainer:
     with contextlib.ExitStack() as stack:
       self._metrics = stack.enter_context(
           run_folder.MetricsFile(self._workdir, start))
+      self._times = stack.enter_context(pace.PaceFile(self._workdir, start))
       self._progress = stack.enter_context(
           progress.Progress(start=start, total=config.train_steps))
       if resume:
@@ -214,6 +218,8 @@ class _Trainer:
           self._validate(done)
         if save:
           self._save(done)
+        if validate or save:
+          self._pace.pause()
         if stop:
           break
     return done
@@ -238,7 +244,9 @@ class _Trainer:
       if float(values.get('failed', 0)) == 1:
         raise self._diverged(
             f'Every instance of {algorithm} led to NaN or infinity', step)
+    self._pace.step()
     if step % self._config.log_every == 0:
+      self._times.write({'step': step, **self._pace.take()})
       figures = [_floats(values) for values in metrics]
       for algorithm, of_one in zip(self._config.algorithms, figures):
         self._metrics.write({'split': 'train', 'step': step,
@@ -362,6 +370,7 @@ class _Trainer:
                                        training=what == 'training step')
     if (what, index, shape) not in self._announced:
       self._announced.add((what, index, shape))
+      self._pace.disturb()
       self._progress.wait(f'compiling the {what} of '
                           f'{self._config.algorithms[index]}, {shape} ...')
 

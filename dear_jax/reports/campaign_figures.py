@@ -1,0 +1,122 @@
+# Copyright 2026 The dear_jax authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Figures of collected runs, as a page of results has them."""
+
+import dataclasses
+import math
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+
+from dear_jax.reports import paper_figures
+
+Result = Mapping[str, Any]  # what `collected.collect` makes
+
+# What a task is scored by, if that is not its score: parallel search by what is
+# found alone, and Floyd-Warshall on edges, both as in the paper.
+OUTPUTS = {'search': 'return', 'floyd_warshall': 'Pi_on_edges'}
+
+
+def get(result: Result, *names: str) -> Optional[float]:
+  """A figure of a result; None if it is not there."""
+  value: Any = result
+  for name in names:
+    value = value.get(name) if isinstance(value, Mapping) else None
+  is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+  return float(value) if is_number and math.isfinite(value) else None
+
+
+def score(result: Result, output: Optional[str] = None) -> Optional[float]:
+  """The test score in percent, of one output if there is more than one."""
+  task = result['task']
+  output = output or OUTPUTS.get(task)
+  found = (get(result, 'result', 'test_outputs', task, output) if output else
+           get(result, 'result', 'test', task))
+  return None if found is None else 100 * found
+
+
+def spread(values: Sequence[float]) -> Tuple[float, Optional[float]]:
+  """Mean and standard deviation, which a single value has none of.
+
+  >>> spread([1.0, 3.0])
+  (2.0, 1.4142135623730951)
+  """
+  mean = sum(values) / len(values)
+  if len(values) < 2:
+    return mean, None
+  return mean, math.sqrt(
+      sum((x - mean)**2 for x in values) / (len(values) - 1))
+
+
+def mean_of(results: Sequence[Result], *names: str) -> Optional[float]:
+  """The mean of a figure over runs; None if one of them does not have it."""
+  values = [get(result, *names) for result in results]
+  known = [x for x in values if x is not None]
+  return sum(known) / len(known) if known and len(known) == len(values) else (
+      None)
+
+
+def mean_of_ten(by_task: Mapping[str, Sequence[Result]]) -> Optional[float]:
+  """The mean over the paper's ten tasks; None unless all of them are there."""
+  means = []
+  for task in paper_figures.TEN:
+    values = [score(x) for x in by_task.get(task, ())]
+    known = [x for x in values if x is not None]
+    if not known:
+      return None
+    means.append(spread(known)[0])
+  return sum(means) / len(means)
+
+
+@dataclasses.dataclass(frozen=True)
+class Criterion:
+  """What is asked of a run that is to be trusted."""
+  title: str
+  names: Tuple[str, ...]
+  low: float = -math.inf
+  high: float = math.inf
+  as_share: bool = True
+
+  def value(self, result: Result) -> Optional[float]:
+    if self.names != ('speed',):
+      return get(result, *self.names)
+    first, last = (get(result, 'steps_a_second', x) for x in ('first', 'last'))
+    return last / first if first and last else None
+
+  def is_met(self, result: Result) -> bool:
+    """Whether a run does; one that does not tell does not."""
+    value = self.value(result)
+    return value is not None and self.low <= value <= self.high
+
+  def show(self, result: Result) -> str:
+    value = self.value(result)
+    if value is None:
+      return 'not known'
+    # Rounded down, so that what is shown meets a criterion only if it does.
+    text = (f'{math.floor(value * 1000 + 1e-9) / 10:.1f} %' if self.as_share
+            else f'{value:.2f}')
+    return text if self.is_met(result) else f'**{text}**'
+
+
+_LATE = ('solver', 'last_tenth')
+CRITERIA = (
+    Criterion('converged, forward (at least 99 %)', (*_LATE, 'converged'),
+              low=0.99),
+    Criterion('converged, backward (at least 98 %)',
+              (*_LATE, 'backward_converged'), low=0.98),
+    Criterion('converged at size 64 (at least 98 %)',
+              ('result', 'test_converged'), low=0.98),
+    Criterion('solver steps, mean of all training steps (at most 12)',
+              ('solver', 'all', 'solver_steps_mean'), high=12,
+              as_share=False),
+    Criterion('speed at the end, of that at the beginning (at least half)',
+              ('speed',), low=0.5, as_share=False),
+)
+
+
+def grouped(results: Sequence[Result], group: str
+            ) -> Dict[str, List[Result]]:
+  """The results of a group by tasks, in the order of seeds."""
+  found: Dict[str, List[Result]] = {}
+  for result in sorted(results, key=lambda x: (x['seed'], x['name'])):
+    if result['group'] == group:
+      found.setdefault(result['task'], []).append(result)
+  return found

@@ -1,0 +1,262 @@
+# Copyright 2026 The dear_jax authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A campaign: many runs that are declared in a table, and how far each is.
+
+Importing this takes neither JAX nor CLRS: looking at a campaign is quick.
+"""
+
+import dataclasses
+import fnmatch
+import json
+import os
+import pathlib
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+
+from dear_jax.data import task_names
+from dear_jax.training import configs
+from dear_jax.training import given_settings
+from dear_jax.training import locks
+from dear_jax.training import pace
+from dear_jax.training import run_folder
+from dear_jax.training import settings
+
+PathLike = run_folder.PathLike
+
+# Settings that name folders. They differ from machine to machine, and what is
+# in them is told by the name of the run that another one builds on.
+FOLDERS = ('align_to', 'init_from', 'data_cache')
+
+# What a run can be: over, to be resumed, not begun, under way in some process,
+# or one whose folder holds a run with other settings.
+DONE, BEGUN, NEW, BUSY, OTHER = 'done', 'begun', 'new', 'busy', 'other'
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+  """A run of a campaign.
+
+  Attributes:
+    name: Of the run and of its folder; no two have the same.
+    group: What it is run for.
+    given: Its settings, by the names of their flags.
+    preset: Where all other settings come from.
+    align_to: The name of the run whose folder it is aligned to, if any. It has
+      to be over first.
+  """
+  name: str
+  group: str
+  given: Mapping[str, Any]
+  preset: Optional[str] = None
+  align_to: Optional[str] = None
+
+  @property
+  def task(self) -> str:
+    return str(self.given['algorithm'])
+
+  @property
+  def seed(self) -> int:
+    return int(self.given['seed'])
+
+  def flags(self, runs: PathLike) -> List[str]:
+    """The flags of `experiments/run.py`, without that of the folder."""
+    words = [f'--preset={self.preset}'] if self.preset else []
+    return words + [f'--{name}={settings.as_text(value)}'
+                    for name, value in self._all(runs).items()]
+
+  def config(self, runs: PathLike) -> configs.TrainConfig:
+    """The settings of the run; a ValueError if they are wrong."""
+    try:
+      return given_settings.make_config(self._all(runs), self.preset)
+    except ValueError as e:
+      raise ValueError(f'The run {self.name} cannot be: {e}') from e
+
+  def _all(self, runs: PathLike) -> Dict[str, Any]:
+    if not self.align_to:
+      return dict(self.given)
+    return {**self.given, 'align_to': os.path.join(runs, self.align_to)}
+
+
+def rows(group: str, tasks: Sequence[str], *, seeds: Sequence[int] = (1,),
+         label: str = '', preset: Optional[str] = None,
+         align_to: Optional[str] = None, **given: Any) -> List[Entry]:
+  """Runs that differ in task and seed only.
+
+  Args:
+    group: What they are run for.
+    tasks: Names of tasks.
+    seeds: Of every task.
+    label: The beginning of their names; that of the group unless given.
+    preset: Where settings that are not given come from.
+    align_to: The label of the runs, with seed 1, to align to.
+    **given: Settings, by the names of their flags.
+
+  Returns:
+    The runs, one seed after the other.
+  """
+  return [Entry(
+      f'{label or group}_{task}_seed{seed}', group,
+      {'algorithm': task, 'seed': seed, **given}, preset,
+      align_to and f'{align_to}_{task}_seed1')
+          for seed in seeds for task in tasks]
+
+
+def check(entries: Sequence[Entry]) -> None:
+  """Raises a ValueError, in one line, unless all of the runs can be."""
+  known: Dict[str, Entry] = {}
+  for entry in entries:
+    if entry.name in known:
+      raise ValueError(f'There are two runs of the name {entry.name}.')
+    if entry.align_to and entry.align_to not in known:
+      raise ValueError(f'The run {entry.name} needs {entry.align_to}, which is '
+                       'not declared before it.')
+    entry.config('runs')
+    known[entry.name] = entry
+
+
+def choose(entries: Sequence[Entry], only: Optional[str]) -> List[Entry]:
+  """Some of the runs.
+
+  Args:
+    entries: All runs.
+    only: Groups, tasks or patterns of names such as dear_*_seed1, separated by
+      commas; None for all.
+
+  Returns:
+    The runs that one of these names, and those that they need.
+
+  Raises:
+    ValueError: if one of these names nothing.
+  """
+  if only is None:
+    return list(entries)
+  found = set()
+  for word in map(str.strip, only.split(',')):
+    names = {x.name for x in entries if word in (x.group, x.task)
+             or fnmatch.fnmatchcase(x.name, word)}
+    if not names:
+      task_names.check_choice('group, task or name', word, dict.fromkeys(
+          [x.group for x in entries] + [x.task for x in entries]),
+          'Names may have * in them; --dry_run lists them.')
+      raise ValueError(f'There is no run {word!r}.')
+    found |= names
+  for entry in reversed(entries):  # what is needed is declared before
+    if entry.name in found and entry.align_to:
+      found.add(entry.align_to)
+  return [x for x in entries if x.name in found]
+
+
+@dataclasses.dataclass(frozen=True)
+class State:
+  """How far a run is.
+
+  Attributes:
+    kind: One of the words above.
+    step: Steps that are done.
+    seconds: A step took on average: of the whole run if it is over, else of the
+      last ones; None if that is not known.
+    about: What else there is to say.
+  """
+  kind: str
+  step: int = 0
+  seconds: Optional[float] = None
+  about: str = ''
+
+
+def state_of(entry: Entry, runs: PathLike) -> State:
+  """Looks at the folder of a run."""
+  folder = pathlib.Path(runs) / entry.name
+  owner = locks.owner_of(folder)
+  step, seconds = _progress(folder)
+  if owner:
+    return State(BUSY, step, seconds, f'in use by {owner}')
+  # One that is over may have been relieved of its checkpoints.
+  if not _has_checkpoint(folder) and not (folder / 'result.json').exists():
+    return State(NEW)
+  config = entry.config(runs)
+  try:
+    change = _difference(config, configs.load_config(folder))
+    result = run_folder.read_json(folder, 'result.json') if (
+        folder / 'result.json').exists() else None
+  except run_folder.RunError as e:
+    return State(OTHER, step, seconds, str(e))
+  if change:
+    return State(OTHER, step, seconds, f'{folder} holds a run with {change}')
+  if isinstance(result, dict) and result.get('steps') == config.train_steps:
+    spent = result.get('seconds')
+    return State(DONE, config.train_steps,
+                 spent / config.train_steps if spent else seconds)
+  return State(BEGUN, step, seconds)
+
+
+def _difference(declared: configs.TrainConfig, found: configs.TrainConfig
+                ) -> str:
+  """The first setting that is not as declared, in words, or ''."""
+  for name in configs.SETTINGS:
+    ours, theirs = getattr(declared, name), getattr(found, name)
+    if name in FOLDERS:  # a campaign may be moved
+      ours, theirs = (x and os.path.basename(os.path.normpath(x))
+                      for x in (ours, theirs))
+    if ours != theirs:
+      return (f'{name}={settings.as_text(theirs)}, not '
+              f'{settings.as_text(ours)}')
+  return ''
+
+
+def _has_checkpoint(folder: pathlib.Path) -> bool:
+  """As `checkpoints.has_checkpoint`, without the library that it takes."""
+  latest = folder / 'checkpoints' / 'latest'
+  return latest.is_dir() and any(x.name.isdigit() for x in latest.iterdir())
+
+
+def _progress(folder: pathlib.Path) -> Tuple[int, Optional[float]]:
+  """The last step that pace.jsonl tells of, and the seconds of a late one."""
+  lines = read_lines(folder / pace.PaceFile.NAME)
+  if not lines:
+    return 0, None
+  step = lines[-1]['step']
+  return step, pace.seconds_a_step(lines, step - pace.SPAN, step)
+
+
+def read_lines(path: pathlib.Path) -> List[Dict[str, Any]]:
+  """The lines of pace.jsonl; one that is being written is left out."""
+  try:
+    text = path.read_text(encoding='utf-8', errors='replace')
+  except OSError:
+    return []
+  found = []
+  for line in text.split('\n'):
+    try:
+      values = json.loads(line)
+      found.append({'step': int(values['step']), 'timed': int(values['timed']),
+                    'seconds': float(values['seconds'])})
+    except (KeyError, TypeError, ValueError):
+      continue
+  return found
+
+
+def seconds_left(states: Sequence[Tuple[Entry, State, int]]
+                 ) -> Optional[float]:
+  """An estimate of the time that what is left takes in one process.
+
+  Args:
+    states: Runs with how far they are, and how many steps they have in all.
+
+  Returns:
+    Seconds; None as long as no run says how long a step takes.
+  """
+  # Runs on the same task with the same kind of model are alike.
+  kind = lambda entry: (entry.task, entry.given.get('model'))
+  known: Dict[Any, List[float]] = {}
+  for entry, state, _ in states:
+    if state.seconds:
+      known.setdefault(kind(entry), []).append(state.seconds)
+  if not known:
+    return None
+  mean = lambda values: sum(values) / len(values)
+  other = mean([mean(values) for values in known.values()])
+  total = 0.0
+  for entry, state, steps in states:
+    each = state.seconds or (
+        mean(known[kind(entry)]) if kind(entry) in known else other)
+    total += (steps - state.step) * each
+  return total

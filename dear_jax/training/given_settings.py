@@ -1,0 +1,47 @@
+# Copyright 2026 The dear_jax authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Settings that are given, on top of a preset or of those of a run."""
+
+import dataclasses
+from typing import Any, Mapping, Optional
+
+from dear_jax.data import task_names
+from dear_jax.training import configs
+
+
+def make_config(given: Mapping[str, Any], preset: Optional[str] = None,
+                base: Optional[configs.TrainConfig] = None
+                ) -> configs.TrainConfig:
+  """Puts settings together: those given, the rest from where they are.
+
+  Args:
+    given: Settings by the names of their flags, as these are read: a text is
+      what stands on a command line.
+    preset: Where the others come from; 'default' unless there is a `base`.
+    base: The settings of a run that is resumed.
+
+  Returns:
+    The settings.
+
+  Raises:
+    ValueError: if there is no such setting or preset, a value cannot be, or
+      settings do not go together.
+  """
+  by_flag = {setting.flag: setting for setting in configs.SETTINGS.values()}
+  if preset is not None or base is None:
+    preset = preset or 'default'
+    task_names.check_choice('preset', preset, configs.PRESETS)
+    base = configs.PRESETS[preset]
+  values = {}
+  for flag, value in given.items():
+    task_names.check_choice('setting', flag, by_flag)
+    values[by_flag[flag].name] = by_flag[flag].read(value)
+  if preset == 'gas' and 'align_to' not in values:
+    raise ValueError('preset=gas needs --align_to, the folder of a trained '
+                     '--model=nar run.')
+  config = dataclasses.replace(base, **values)
+  for name in configs.DAMPED_SETTINGS:
+    if name in values and getattr(config, name) is None:
+      raise ValueError(f'{name} is a setting of gradient=damped; gradient='
+                       f'{config.gradient} has no such setting.')
+  return config

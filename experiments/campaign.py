@@ -1,0 +1,45 @@
+# Copyright 2026 The dear_jax authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The runs of experiments/reproduce.py. Settings are flags of run.py."""
+
+from dear_jax.training import campaigns
+
+# The paper's ten, with SCC restated so that all pointers lie on edges, and its
+# parallel search.
+TASKS = (
+    'bellman_ford', 'floyd_warshall', 'dag_shortest_paths', 'mst_prim', 'bfs',
+    'dfs', 'strongly_connected_components_local', 'binary_search', 'minimum',
+    'insertion_sort', 'search')
+# Those on which a NAR takes many steps, so that it trains slowly.
+LONG = ('floyd_warshall', 'dag_shortest_paths', 'dfs',
+        'strongly_connected_components_local')
+SHORT = tuple(task for task in TASKS if task not in LONG)
+
+NAR = dict(model='nar', processor='pgn')
+
+RUNS = [
+    # Can the solver be trusted, on every task?
+    *campaigns.rows('trust', TASKS, seeds=(1, 2), train_steps=2_000),
+    # Our DEAR beside the paper's.
+    *campaigns.rows('dear', TASKS, seeds=(1, 2, 3), train_steps=10_000),
+    # The paper's settings, for as many steps.
+    *campaigns.rows('paper', TASKS, preset='paper', train_steps=10_000),
+    # The baseline, which is given the true number of steps.
+    *campaigns.rows('nar', SHORT, **NAR, train_steps=10_000),
+    *campaigns.rows('nar', LONG, **NAR, train_steps=2_000),
+    # The other parts of the paper.
+    *campaigns.rows('variants', ('bfs', 'bellman_ford'), label='nar_learned',
+                    **NAR, test_steps='learned', train_steps=5_000),
+    *campaigns.rows('variants', ('bellman_ford', 'mst_prim', 'dfs'),
+                    label='cgp', cgp=True, train_steps=5_000),
+    *campaigns.rows('variants', ('dag_shortest_paths', 'mst_prim',
+                                 'binary_search'),
+                    label='gas', preset='gas', align_to='nar',
+                    train_steps=5_000),
+    *campaigns.rows('variants', ('floyd_warshall', 'dfs', 'insertion_sort'),
+                    label='triplet', processor='dear_triplet_mpnn',
+                    train_steps=5_000),
+]
+
+# Sizes of --evaluate.
+SIZES = (16, 32, 64)

@@ -1,0 +1,248 @@
+# Copyright 2026 The dear_jax authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of docs/results.md, and of the files that it is made from."""
+
+import json
+import pathlib
+import re
+
+from dear_jax.reports import campaign_figures
+from dear_jax.reports import collected
+from dear_jax.reports import loss_charts
+from dear_jax.reports import paper_figures
+from dear_jax.reports import results_page
+from dear_jax.training import campaigns
+from dear_jax.training import origins
+from dear_jax.training import pace
+from experiments import campaign as declared
+import numpy as np
+import pytest
+from tests import run_folders
+
+DOCS = pathlib.Path(__file__).resolve().parents[2] / 'docs'
+RUNS = DOCS / 'results' / 'runs'
+
+
+def result_of(entry, score=0.9, outputs=None, **changes):
+  """What could have been collected of a run."""
+  config = entry.config('runs')
+  late = dict(solver_steps_mean=6.0, converged=1.0, backward_steps_mean=5.0,
+              backward_converged=0.99)
+  result = dict(
+      name=entry.name, group=entry.group, task=entry.task, seed=entry.seed,
+      command='', commit='abc', versions={'python': '3.11', 'jax': '0.10'},
+      result=dict(test={entry.task: score},
+                  test_outputs={entry.task: outputs or {'pi': score}},
+                  test_converged=1.0, test_solver_steps_mean=7.0,
+                  seconds=600.0),
+      solver={'all': dict(late), 'last_tenth': late}, spectral_radius=0.9,
+      steps_a_second={'first': 4.0, 'last': 3.0}, evaluation=None,
+      train_loss={'steps': [10, 20, 30], 'values': [1.0, None, 0.5]},
+      settings=dict(train_steps=config.train_steps, model=config.model))
+  return {**result, **changes}
+
+
+def rows_of(page, heading):
+  """The cells of the table under a heading, by the first of them."""
+  part = page.split(f'## {heading}\n')[1].split('\n## ')[0]
+  cells = [[x.strip() for x in line.split('|')[1:-1]]
+           for line in part.splitlines() if line.startswith('|')]
+  return {row[0]: row[1:] for row in cells[2:]}
+
+
+def test_the_page_is_what_the_files_give():
+  page = (DOCS / 'results.md').read_text(encoding='utf-8')
+  made = results_page.make_page(collected.read_all(RUNS), declared.RUNS)
+  assert page == made, (
+      'python experiments/reproduce.py --collect writes it anew.')
+
+
+def test_every_file_is_of_a_declared_run():
+  entries = {x.name: x for x in declared.RUNS}
+  for path in RUNS.glob('*.json'):
+    text = path.read_text(encoding='utf-8')
+    found = json.loads(text)
+    assert path.stem == found['name'] and found['name'] in entries
+    assert not re.search(r'"[^"]*(?<![\w.])/(home|root|tmp|work|Users)/', text)
+    assert len(text) < 20_000
+
+
+def test_the_page_without_a_single_run():
+  page = results_page.make_page([], declared.RUNS)
+  assert f'0 of {len(declared.RUNS)} runs are there' in page
+  for heading in ('DEAR', 'DEAR with the settings of the paper',
+                  'NAR, given the true number of steps'):
+    rows = rows_of(page, heading)
+    assert len(rows) == 12  # eleven tasks and the mean
+    for name, row in rows.items():
+      assert row[1] == ('not all run yet' if name.startswith('mean') else
+                        'not run yet')
+      assert not any(row[2:])
+  assert page.count('Not run yet.') == len(loss_charts.COMPARISONS)
+  assert '.png' not in page
+  # All tables are as wide as their heads.
+  for table in re.findall(r'(?:^\|.*\n)+', page, re.MULTILINE):
+    assert len({line.count('|') for line in table.splitlines()}) == 1
+
+
+def test_the_table_of_dear():
+  entries = [x for x in declared.RUNS if x.group == 'dear']
+  scores = {1: 0.90, 2: 0.94, 3: 0.92}
+  results = [result_of(x, scores[x.seed]) for x in entries
+             if x.task in ('bfs', 'dfs')]
+  results += [result_of(x, 0.3, {'Pi': 0.3, 'Pi_on_edges': 0.6})
+              for x in entries if x.name == 'dear_floyd_warshall_seed1']
+  results += [result_of(x, 0.8, {'return': 0.7, 'smaller': 0.9})
+              for x in entries if x.name == 'dear_search_seed2']
+  # The order of the files does not matter.
+  page = results_page.make_page(results[::-1], declared.RUNS)
+  assert page == results_page.make_page(results, declared.RUNS)
+  rows = rows_of(page, 'DEAR')
+  assert rows['`bfs`'] == [
+      '98.73 ± 0.37', '92.00 ± 2.00', '3', '10,000', '6.0', '100.0 %',
+      '99.0 %', '100.0 %', '10.0']
+  assert rows['`floyd_warshall`, on edges'][:3] == ['55.75 ± 2.20', '60.00',
+                                                    '1']
+  assert rows['`floyd_warshall`, all pairs'][:2] == ['', '30.00']
+  assert rows['`search`'][:2] == ['85.67 ± 0.58', '70.00']
+  assert rows['`minimum`'][:2] == ['97.22 ± 3.82', 'not run yet']
+
+
+def test_the_mean_needs_all_ten_tasks():
+  entries = [x for x in declared.RUNS if x.group == 'dear' and x.seed == 1]
+  results = []
+  for i, entry in enumerate(entries):
+    outputs = ({'Pi': 0.0, 'Pi_on_edges': i / 100}
+               if entry.task == 'floyd_warshall' else
+               {'return': 0.99} if entry.task == 'search' else None)
+    results.append(result_of(entry, i / 100, outputs))
+  mean = lambda results: [row for name, row in rows_of(
+      results_page.make_page(results, declared.RUNS), 'DEAR').items()
+                          if name.startswith('mean')][0]
+  # Of 0, 1, ... 9: search, which is the eleventh, does not count.
+  assert mean(results)[:2] == ['75.71', '4.50']
+  assert mean(results[1:])[1] == 'not all run yet'
+  assert mean(results[:-1])[1] == '4.50'
+
+
+def test_the_figures_of_the_paper():
+  """Against the means that the paper states, as far as they are right."""
+  of = lambda column: [paper_figures.find(column, x)[0]
+                       for x in paper_figures.TEN]
+  assert np.mean(of('nar')) == pytest.approx(71.42, abs=0.01)
+  assert np.mean(of('nar_triplet')) == pytest.approx(77.58, abs=0.01)
+  assert np.mean(of('nar_learned')) == pytest.approx(70.07, abs=0.01)
+  five = ('floyd_warshall', 'dfs', 'strongly_connected_components_local',
+          'search', 'insertion_sort')
+  assert np.mean([paper_figures.find('triplet', x)[0] for x in five]
+                 ) == pytest.approx(63.90, abs=0.01)
+  assert paper_figures.find('cgp', 'minimum') is None
+  assert paper_figures.find('gas', 'bfs') is None
+  assert set(declared.TASKS) == {*paper_figures.TEN, 'search'}
+
+
+@pytest.mark.parametrize('path, value, column', [
+    (('solver', 'last_tenth', 'converged'), 0.9899, 0),
+    (('solver', 'last_tenth', 'backward_converged'), 0.9799, 1),
+    (('solver', 'last_tenth', 'backward_converged'), None, 1),
+    (('result', 'test_converged'), 0.97, 2),
+    (('solver', 'all', 'solver_steps_mean'), 12.1, 3),
+    (('steps_a_second', 'last'), 1.9, 4),
+    (('steps_a_second', 'first'), None, 4)])
+def test_every_criterion_of_trust_can_fail(path, value, column):
+  entry = next(x for x in declared.RUNS if x.group == 'trust')
+  good = result_of(entry)
+  page = results_page.make_page([good], declared.RUNS)
+  count = sum(x.group == 'trust' for x in declared.RUNS)
+  assert ('1 of the 1 runs that are there meet all criteria; '
+          f'{count - 1} of {count} are not run yet') in page
+  bad = json.loads(json.dumps(good))
+  inner = bad
+  for name in path[:-1]:
+    inner = inner[name]
+  inner[path[-1]] = value
+  page = results_page.make_page([bad], declared.RUNS)
+  assert '0 of the 1 runs that are there meet all criteria' in page
+  first = page.split('## Can the solves')[1].split('--- |\n')[1].splitlines()[0]
+  cells = [x.strip() for x in first.split('|')[1:-1]][3:8]
+  assert [x.startswith('**') or x == 'not known' for x in cells] == [
+      i == column for i in range(5)]
+
+
+def test_a_share_just_below_is_not_shown_as_met():
+  low = campaign_figures.CRITERIA[0]
+  entry = next(x for x in declared.RUNS if x.group == 'trust')
+  result = result_of(entry)
+  result['solver']['last_tenth']['converged'] = 0.98999
+  assert low.show(result) == '**98.9 %**'
+  result['solver']['last_tenth']['converged'] = 0.99
+  assert low.show(result) == '99.0 %'
+
+
+def test_variants_and_losses(tmp_path):
+  names = ('cgp_mst_prim_seed1', 'dear_mst_prim_seed1', 'nar_bfs_seed1',
+           'nar_learned_bfs_seed1', 'dear_mst_prim_seed2')
+  results = [result_of(x) for x in declared.RUNS if x.name in names]
+  page = results_page.make_page(results, declared.RUNS)
+  lines = [line for line in page.splitlines() if line.startswith('| DEAR with')]
+  assert any('`mst_prim` | 86.37 ± 0.36 | 90.00 | 90.00 | 5,000' in line
+             for line in lines)
+  assert '| NAR, learnt termination | `bfs` | 99.51 ± 0.06 | 90.00' in page
+  # A chart needs both curves: there is a NAR on bfs, but no DEAR.
+  assert re.findall(r'images/(\w+\.png)', page) == ['results_cgp.png']
+  by_name = {x['name']: x for x in results}
+  (tmp_path / 'results_alignment.png').write_text('of runs that are gone')
+  assert loss_charts.draw(by_name, declared.TASKS, tmp_path) == [
+      'results_cgp.png']
+  assert [x.name for x in tmp_path.iterdir()] == ['results_cgp.png']
+  runs = loss_charts.runs_of(loss_charts.COMPARISONS[1], by_name, ['mst_prim'])
+  assert [x.label for x in runs] == ['DEAR with CGP', 'DEAR']
+
+
+def test_what_is_collected_of_a_run(tmp_path):
+  entry, = campaigns.rows('some', ('bfs',), preset='gas', align_to='nar',
+                          train_steps=3000)
+  folder = tmp_path / entry.name
+  run_folders.write(folder, lines=300, algorithms=('bfs',), seed=1,
+                    is_evaluated=True, align_to=str(tmp_path / 'nar'),
+                    data_cache=str(tmp_path / 'cache'), train_steps=3000)
+  origins.note(folder, 'abc')
+  origins.note(folder, 'def')
+  with pace.PaceFile(folder, 0) as times:
+    for step in range(10, 3001, 10):
+      times.write({'step': step, 'timed': 9,
+                   'seconds': 1.8 if step <= 100 else 3.6 if step > 2900
+                              else 100})
+  path = collected.write(tmp_path / 'out', collected.collect(entry, tmp_path))
+  text = path.read_text(encoding='utf-8')
+  assert str(tmp_path) not in text and len(text) < 8_000
+  found, = collected.read_all(tmp_path / 'out')
+  assert found['commit'] == 'abc, def'
+  assert found['versions']['dear_jax'] == '0.0.0'
+  assert found['versions']['dm-clrs'] is None
+  assert found['steps_a_second'] == {'first': 5.0, 'last': 2.5}
+  assert found['settings']['align_to'] == 'nar'
+  assert '--align_to=RUNS/nar_bfs_seed1' in found['command']
+  assert [x['size'] for x in found['evaluation']] == [16, 64, 128]
+  lines = [json.loads(x) for x in
+           (folder / 'metrics.jsonl').read_text().splitlines()]
+  train = [x for x in lines if x['split'] == 'train']
+  for part, some in (('all', train), ('last_tenth', train[-30:])):
+    for name in ('solver_steps_mean', 'converged', 'backward_converged'):
+      assert found['solver'][part][name] == pytest.approx(
+          np.mean([x[name] for x in some]), rel=1e-5)
+  assert found['spectral_radius'] == pytest.approx(
+      [x for x in lines if x['split'] == 'val'][-1]['spectral_radius'], 1e-5)
+  loss = found['train_loss']
+  assert len(loss['steps']) == len(loss['values']) == 100
+  assert loss['steps'][:2] == [30, 60] and loss['steps'][-1] == 3000
+  assert loss['values'][0] == pytest.approx(
+      np.mean([x['task_loss'] for x in train[:3]]), rel=1e-5)
+
+
+def test_a_run_whose_times_are_not_known(tmp_path):
+  entry, = campaigns.rows('some', ('bfs',), train_steps=600)
+  run_folders.write(tmp_path / entry.name, algorithms=('bfs',), seed=1)
+  found = collected.collect(entry, tmp_path)
+  assert found['steps_a_second'] is None
+  assert found['commit'] is None and found['evaluation'] is None
