@@ -91,9 +91,11 @@ def test_maxima_and_their_gradients(ties):
 
 
 # Pointers on edges, pointers to all nodes on directed edges, pointers of edges.
-@pytest.mark.parametrize('task', [
-    'bellman_ford', 'strongly_connected_components', 'floyd_warshall'])
-def test_layouts_agree(task):
+@pytest.mark.parametrize('task, decoder', [
+    ('bellman_ford', 'clrs'), ('strongly_connected_components', 'clrs'),
+    ('floyd_warshall', 'clrs'), ('floyd_warshall', 'triplet'),
+    ('floyd_warshall', 'paths')])
+def test_layouts_agree(task, decoder):
   spec, batch = make(task)
   key = jax.random.PRNGKey(0)
   # No tolerance is asked for: one layout might just meet what the other misses.
@@ -103,7 +105,8 @@ def test_layouts_agree(task):
   results = []
   for layout in ('dense', 'sparse'):
     model = dear_jax.DEARModel(spec, batch, factory, hidden_dim=8,
-                               eval_iterations=1, layout=layout)
+                               eval_iterations=1, layout=layout,
+                               edge_pointers=decoder)
     model.init(batch.features, 0)
     assert (model._batch(batch.features, (), 0).edge_list is None) == (
         layout == 'dense')
@@ -226,9 +229,10 @@ def test_layers_on_products_that_are_not_taken():
       inputs @ weights @ matrix + bias, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize('task', ['bfs', 'strongly_connected_components',
-                                  'floyd_warshall'])
-def test_padding_changes_nothing(task):
+@pytest.mark.parametrize('task, decoder', [
+    ('bfs', 'clrs'), ('strongly_connected_components', 'clrs'),
+    ('floyd_warshall', 'clrs'), ('floyd_warshall', 'paths')])
+def test_padding_changes_nothing(task, decoder):
   spec, batch = make(task, size=5)
   key = jax.random.PRNGKey(0)
   factory = dear_jax.get_processor_factory(
@@ -236,7 +240,7 @@ def test_padding_changes_nothing(task):
   def model(pad_to):
     model = dear_jax.DEARModel(
         spec, batch, factory, hidden_dim=8, layout='sparse', pad_to=pad_to,
-        jacobian_weight=0.0)
+        jacobian_weight=0.0, edge_pointers=decoder)
     model.init(batch.features, 0)
     return model
   plain, padded = model(None), model(8)
