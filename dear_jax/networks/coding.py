@@ -281,7 +281,8 @@ def _decode_on_edges(decoder: Sequence[hk.Linear], states: _Array,
   logits = jnp.squeeze(out(hidden), -1)
   # Padding has a receiver beyond all nodes, so it falls out of the matrix.
   places = edge_list.receivers * nb_nodes + edge_list.senders % nb_nodes
-  matrix = jnp.full(batch_size * nb_nodes * nb_nodes, pointers.NO_EDGE, logits.dtype)
+  matrix = jnp.full(batch_size * nb_nodes * nb_nodes, pointers.NO_EDGE,
+                    logits.dtype)
   matrix = matrix.at[places].set(logits, mode='drop')
   return jnp.reshape(matrix, (batch_size, nb_nodes, nb_nodes))
 

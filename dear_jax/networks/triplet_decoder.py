@@ -13,6 +13,7 @@ import jax.numpy as jnp
 _Array = jax.Array
 
 _WIDTH = 32  # of the features of pairs
+_NB_LEGS = 16  # of these that look for the best way, in each round
 
 # How often pairs are composed: after r rounds a pair can know of all paths of
 # up to 2^r edges, and the decoder adds one more.
@@ -52,7 +53,7 @@ class TripletDecoder(hk.Module):
     self._embedding = linear(hidden_dim, 'edge_embedding')
     if self._rounds:
       self._pair = linear(_WIDTH, 'pair')
-      self._legs = linear(2 * _WIDTH, 'legs')
+      self._legs = linear(2 * _NB_LEGS, 'legs')
       self._own = linear(hidden_dim, 'own')
       self._best = linear(hidden_dim, 'best')
       self._update = linear(_WIDTH, 'update')
@@ -78,6 +79,11 @@ class TripletDecoder(hk.Module):
       pairs += self._edge(edge_fts)
     if edges is not None:
       pairs += self._embedding(edges)
+    # A node and itself: no state has to tell them from two that are alike.
+    of_loop = hk.get_parameter(
+        'loop', pairs.shape[-1:], pairs.dtype,
+        init=hk.initializers.TruncatedNormal())
+    pairs += jnp.eye(pairs.shape[1], dtype=pairs.dtype)[..., None] * of_loop
     pairs = jax.nn.relu(pairs)
     if self._rounds:
       pairs = self._pair(pairs)

@@ -116,10 +116,16 @@ def test_maxima_and_their_gradients(ties):
 
 
 # Pointers on edges, pointers to all nodes on directed edges, pointers of edges.
-@pytest.mark.parametrize('task', [
-    'bellman_ford', 'strongly_connected_components', 'floyd_warshall'])
-@pytest.mark.parametrize('kind', ['dear_pgn', 'dear_pgn_edges'])
-def test_layouts_agree(task, kind):
+@pytest.mark.parametrize('task, kind, decoder', [
+    ('bellman_ford', 'dear_pgn', 'clrs'),
+    ('strongly_connected_components', 'dear_pgn', 'clrs'),
+    ('floyd_warshall', 'dear_pgn', 'clrs'),
+    ('floyd_warshall', 'dear_pgn', 'triplet'),
+    ('bellman_ford', 'dear_pgn_edges', 'clrs'),
+    ('strongly_connected_components', 'dear_pgn_edges', 'clrs'),
+    ('floyd_warshall', 'dear_pgn_edges', 'clrs'),
+    ('floyd_warshall', 'dear_pgn_edges', 'paths')])
+def test_layouts_agree(task, kind, decoder):
   spec, batch = make(task)
   key = jax.random.PRNGKey(0)
   # No tolerance is asked for: one layout might just meet what the other misses.
@@ -131,6 +137,7 @@ def test_layouts_agree(task, kind):
     # The states of edges have other places, and so other random directions.
     model = dear_jax.DEARModel(
         spec, batch, factory, hidden_dim=8, eval_iterations=1, layout=layout,
+        edge_pointers=decoder,
         jacobian_weight=0 if kind == 'dear_pgn_edges' else 1e-4)
     model.init(batch.features, 0)
     assert (model._batch(batch.features, (), 0).edge_list is None) == (
@@ -254,9 +261,10 @@ def test_layers_on_products_that_are_not_taken():
       inputs @ weights @ matrix + bias, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize('task', ['bfs', 'strongly_connected_components',
-                                  'floyd_warshall'])
-def test_padding_changes_nothing(task):
+@pytest.mark.parametrize('task, decoder', [
+    ('bfs', 'clrs'), ('strongly_connected_components', 'clrs'),
+    ('floyd_warshall', 'clrs'), ('floyd_warshall', 'paths')])
+def test_padding_changes_nothing(task, decoder):
   spec, batch = make(task, size=5)
   key = jax.random.PRNGKey(0)
   factory = dear_jax.get_processor_factory(
@@ -264,7 +272,7 @@ def test_padding_changes_nothing(task):
   def model(pad_to):
     model = dear_jax.DEARModel(
         spec, batch, factory, hidden_dim=8, layout='sparse', pad_to=pad_to,
-        jacobian_weight=0.0)
+        jacobian_weight=0.0, edge_pointers=decoder)
     model.init(batch.features, 0)
     return model
   plain, padded = model(None), model(8)

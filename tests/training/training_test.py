@@ -79,8 +79,9 @@ class TestConfig:
   @pytest.mark.parametrize('field, value, message', [
       ('algorithms', ('bfs', 'dijkstr'), "'dijkstr' .did you mean 'dijkstra'"),
       ('algorithms', (), 'at least one'),
-      ('restrict_pointers', 'maybe', 'auto, true, false'),
-      ('restrict_pointers', 1, 'auto, true, false'),
+      ('restrict_pointers', 'maybe', 'auto, nodes, true, false'),
+      ('restrict_pointers', 1, 'auto, nodes, true, false'),
+      ('edge_pointers', 'pairs', 'clrs, triplet, paths'),
       ('algorithms', ('bfs', 'bfs'), 'repeat'),
       ('processor', 'dear_pgm', "'dear_pgm' .did you mean 'dear_pgn'"),
       ('processor', 'pgn', "did you mean 'dear_pgn'"),
@@ -150,7 +151,11 @@ class TestConfig:
     assert config.restrict_pointers == 'false'
     assert rules(config) == [False, False, False]
     assert rules(configs.TrainConfig(restrict_pointers=True)) == [True]
-    for algorithm in ('topological_sort', 'minimum', 'floyd_warshall'):
+    config = configs.TrainConfig(algorithms=('bfs', 'floyd_warshall'))
+    assert rules(config) == [True, True]
+    assert rules(dataclasses.replace(config, restrict_pointers='nodes')) == [
+        True, False]
+    for algorithm in ('topological_sort', 'minimum'):
       with pytest.raises(ValueError, match=f'those of {algorithm} do not'):
         configs.TrainConfig(algorithms=algorithm, restrict_pointers='true')
 
@@ -195,7 +200,7 @@ class TestConfig:
         'algorithms', 'test_steps', 'seed', 'data_cache', 'eval_every',
         'checkpoint_every', 'log_every', 'align_weight', 'init_from',
         'nb_triplet_fts', 'nb_heads', 'encoder_init', 'freeze_processor',
-        'layout'} | (rest & {'restrict_pointers'})
+        'layout', 'edge_pointers'} | (rest & {'restrict_pointers'})
 
   def test_defaults_that_are_not_the_papers_are_named(self):
     """The docstring of `TrainConfig` lists them."""
@@ -413,6 +418,24 @@ def test_a_run_that_is_older_than_a_setting(finished, tmp_path):
                    workdir, resume=True)
   result = loop.train(TINY, workdir, resume=True)
   assert result['restrict_pointers'] == {'bfs': True}
+
+
+@pytest.mark.parametrize('stored, expected', [
+    (dict(algorithms=['floyd_warshall']), 'nodes'),
+    (dict(algorithms=['floyd_warshall'], restrict_pointers='auto'), 'nodes'),
+    (dict(algorithms=['bfs', 'floyd_warshall']), 'nodes'),
+    (dict(algorithms=['floyd_warshall'], restrict_pointers='false'), 'false'),
+    (dict(algorithms=['floyd_warshall'], restrict_pointers='auto',
+          edge_pointers='clrs'), 'auto'),
+    (dict(algorithms=['bfs']), 'auto')])
+def test_pointers_of_runs_before_those_of_edges_were_restricted(stored,
+                                                                expected):
+  config = configs.from_settings(stored)
+  assert (config.restrict_pointers, config.edge_pointers) == (expected, 'clrs')
+  again = configs.from_settings(dataclasses.asdict(config))
+  assert again == config
+  assert not config.restricts_pointers(config.algorithms[-1]) or (
+      expected == 'auto')
 
 
 @pytest.fixture(name='fake_step')
