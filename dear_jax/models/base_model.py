@@ -13,6 +13,7 @@ from dear_jax.models import batches
 from dear_jax.models import devices
 from dear_jax.networks import cayley
 from dear_jax.networks import clrs_private
+from dear_jax.networks import differences
 from dear_jax.networks import edge_lists
 from dear_jax.networks import kinds
 from dear_jax.networks import nets
@@ -43,13 +44,14 @@ class ReasonerModel(clrs.models.BaselineModel):
   """
 
   def __init__(self, *, restrict_pointers: pointers.Rule, edge_pointers: str,
-               layout: str, pad_to: Optional[int], average: bool,
+               scalars: str, layout: str, pad_to: Optional[int], average: bool,
                processor_factory, **kwargs):
     """Takes what it names as in `DEARModel`, and the rest as in CLRS."""
     check_layout(layout)
     kinds.check_edge_pointers(edge_pointers)
-    self._restrict_pointers = restrict_pointers
-    self._edge_pointers = edge_pointers
+    differences.check(scalars)
+    self._coding = dict(restrict_pointers=restrict_pointers,
+                        edge_pointers=edge_pointers, scalars=scalars)
     self._layout = layout
     self._pad_to = pad_to
     self._average = average
@@ -87,9 +89,7 @@ class ReasonerModel(clrs.models.BaselineModel):
       net = self._make_net(
           spec=self._spec, hidden_dim=hidden_dim,
           processor_factory=processor_factory, encoder_init=encoder_init,
-          dropout_prob=dropout_prob, nb_dims=self.nb_dims,
-          restrict_pointers=self._restrict_pointers,
-          edge_pointers=self._edge_pointers)
+          dropout_prob=dropout_prob, nb_dims=self.nb_dims, **self._coding)
       return net(*args, **kwargs)
 
     self.net_fn = hk.transform(use_net)

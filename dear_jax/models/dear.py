@@ -58,6 +58,7 @@ class DEARModel(base_model.ReasonerModel):
                noise_stddev: float = 0.0,
                restrict_pointers: pointers.Rule = None,
                edge_pointers: str = 'clrs',
+               scalars: str = 'linear',
                layout: str = 'auto',
                pad_to: Optional[int] = None,
                average: bool = False,
@@ -106,6 +107,8 @@ class DEARModel(base_model.ReasonerModel):
         only. None does so on the tasks where the solution always allows it.
       edge_pointers: Decoder of the pointers of pairs of nodes: that of CLRS
         ('clrs'), or one that sees all pairs of three nodes ('triplet').
+      scalars: How numbers are encoded: each by a 'linear' layer, as in CLRS, or
+        with their 'differences', which tells close ones apart.
       layout: 'dense' computes messages between all pairs of nodes, 'sparse' on
         lists of edges, and 'auto' chooses: lists on a single CPU for tasks with
         a graph and processors that know them, unless most pairs are edges or
@@ -161,7 +164,7 @@ class DEARModel(base_model.ReasonerModel):
         checkpoint_path=checkpoint_path, freeze_processor=freeze_processor,
         dropout_prob=dropout_prob, name=name, debug=debug,
         restrict_pointers=restrict_pointers, edge_pointers=edge_pointers,
-        layout=layout, pad_to=pad_to, average=average)
+        scalars=scalars, layout=layout, pad_to=pad_to, average=average)
 
   @property
   def teacher(self) -> Optional[nar.NARModel]:

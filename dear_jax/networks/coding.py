@@ -20,6 +20,7 @@ from typing import (
 import clrs
 from dear_jax.fixed_points import per_instance
 from dear_jax.networks import clrs_private
+from dear_jax.networks import differences
 from dear_jax.networks import edge_lists
 from dear_jax.networks import hosts
 from dear_jax.networks import kinds
@@ -64,6 +65,7 @@ class CodingNet(clrs_private.Net):
                nb_dims: List[Dict[str, int]],
                restrict_pointers: pointers.Rule,
                edge_pointers: str = 'clrs',
+               scalars: str = 'linear',
                name: str = 'net'):
     """Constructs the net.
 
@@ -78,6 +80,8 @@ class CodingNet(clrs_private.Net):
         only; None decides by `pointers.lie_on_edges`.
       edge_pointers: Decoder of the pointers of edges: 'clrs', 'triplet' or
         'paths'; the latter two are those of `TripletDecoder`.
+      scalars: How numbers are encoded: each by a 'linear' layer, as in CLRS, or
+        with their 'differences'.
       name: Name of the module.
     """
     super().__init__(
@@ -86,6 +90,8 @@ class CodingNet(clrs_private.Net):
         use_lstm=False, encoder_init=encoder_init, dropout_prob=dropout_prob,
         hint_teacher_forcing=0.0, nb_dims=nb_dims, name=name)
     kinds.check_edge_pointers(edge_pointers)
+    differences.check(scalars)
+    self._scalars = scalars
     self._restrict_pointers = restrict_pointers
     self._edge_pointers = edge_pointers
 
@@ -131,6 +137,9 @@ class CodingNet(clrs_private.Net):
             decoders[name] = triplet_decoder.TripletDecoder(
                 self.hidden_dim, self._edge_pointers,
                 name=f'algo_{i}_{name}_{self._edge_pointers}')
+    self._of_differences = [
+        {where: hk.Linear(self.hidden_dim, name=f'algo_{i}_{where}_differences')
+         for where in ('node', 'edge')} for i in range(len(self.spec))]
     self.processor = self.processor_factory(self.hidden_dim)
     if not isinstance(self.processor, processors.Equilibrium):
       raise ValueError(
@@ -158,10 +167,43 @@ class CodingNet(clrs_private.Net):
       if edge_list is None:
         edge_fts = clrs_private.accum_edge_fts(encoder, probe, edge_fts)
     if edge_list is not None:
-      edge_fts = _encode_edges(inputs, encs, edge_list.pairs)
+      edge_fts = self._encode_edges(inputs, index, edge_list.pairs)
+    if self._scalars == 'differences':
+      encoders = self._of_differences[index]
+      of_nodes = differences.of_nodes(inputs)
+      if of_nodes is not None:
+        node_fts += encoders['node'](of_nodes)
+      of_pairs = differences.of_pairs(inputs) if edge_list is None else None
+      if of_pairs is not None:
+        edge_fts += encoders['edge'](of_pairs)
     if not has_graph(self.spec[index]):
       adj_mat = jnp.ones_like(adj_mat)
     return Encoded(node_fts, edge_fts, graph_fts, adj_mat)
+
+  def _encode_edges(self, inputs: Sequence[clrs.DataPoint], index: int,
+                    pairs: Optional[_Array]) -> layers.LowRank:
+    """The encoding of what edges have, [E, F]; without a list, of all pairs."""
+    columns, weights, biases = [], [], []
+    def add(encoder, values):  # [E, K]
+      width = values.shape[-1]
+      columns.append(values)
+      biases.append(encoder(jnp.zeros((width,))))
+      weights.append(encoder(jnp.eye(width)) - biases[-1])
+
+    for probe in inputs:
+      if probe.location == clrs.Location.EDGE:
+        assert probe.type_ in (clrs.Type.MASK, clrs.Type.SCALAR)
+        encoder, = self.encoders[index][probe.name]
+        column = jnp.ravel(probe.data)
+        add(encoder, (column if pairs is None else column[pairs])[:, None])
+    if self._scalars == 'differences':
+      values = differences.of_pairs(inputs, pairs)
+      if values is not None:
+        add(self._of_differences[index]['edge'],
+            jnp.reshape(values, (-1, values.shape[-1])))
+    columns.append(jnp.ones_like(columns[0][:, :1]))
+    return layers.LowRank(jnp.concatenate(columns, axis=-1),
+                          jnp.concatenate(weights + [sum(biases)[None]]))
 
   def decode(self, inputs: Sequence[clrs.DataPoint], index: int,
              encoded: Encoded, hidden: _Array, edges: Optional[_Array], *,
@@ -209,7 +251,7 @@ class CodingNet(clrs_private.Net):
         continue
       decoder = all_pairs.pop(name)
       of_pairs = (edge_fts if edge_list is None
-                  else _encode_edges(inputs, self.encoders[index], None))
+                  else self._encode_edges(inputs, index, None))
       output_preds[name] = (
           decoder(states, of_pairs, edges, node_mask)
           if isinstance(decoder, triplet_decoder.TripletDecoder)
@@ -230,24 +272,6 @@ class CodingNet(clrs_private.Net):
           repred=repred)[1])
     return _adjust_logits(spec, output_preds, inputs, encoded.adj_mat,
                           restricted, node_mask)
-
-
-def _encode_edges(inputs: Sequence[clrs.DataPoint],
-                  encs: Mapping[str, Sequence[hk.Linear]],
-                  pairs: Optional[_Array]) -> layers.LowRank:
-  """CLRS' encoding of the inputs on edges, [E, F]; without a list, on all."""
-  columns, weights, biases = [], [], []
-  for probe in inputs:
-    if probe.location == clrs.Location.EDGE:
-      assert probe.type_ in (clrs.Type.MASK, clrs.Type.SCALAR)
-      encoder, = encs[probe.name]
-      column = jnp.ravel(probe.data)
-      columns.append(column if pairs is None else column[pairs])
-      biases.append(encoder(jnp.zeros((1,))))
-      weights.append(encoder(jnp.ones((1,))) - biases[-1])
-  columns.append(jnp.ones_like(columns[0]))
-  return layers.LowRank(jnp.stack(columns, axis=-1),
-                        jnp.stack(weights + [sum(biases)]))
 
 
 def _decode_on_edges(decoder: Sequence[hk.Linear], states: _Array,

@@ -1,0 +1,81 @@
+# Copyright 2026 The dear_jax authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Differences of numbers as features, so that close ones can be told apart.
+
+CLRS encodes a number by one linear layer, and a network that is to compare two
+of them has to find out what is left of a difference behind layer norms. On
+arrays four times as long as those of training, neighbouring keys differ by a
+hundredth. Here the difference itself is an input, at several scales: the
+steepest is close to the sign. That is more than the paper's encoders have.
+"""
+
+from typing import Optional, Sequence
+
+import clrs
+from dear_jax.networks import kinds
+import jax
+import jax.numpy as jnp
+
+_Array = jax.Array
+
+# Of tanh. Keys and positions are between 0 and 1.
+SLOPES = (1.0, 8.0, 64.0, 512.0)
+
+
+def check(scalars: str) -> None:
+  """Raises a ValueError unless numbers can be encoded so."""
+  if scalars not in kinds.SCALARS:
+    raise ValueError(f'scalars must be one of {", ".join(kinds.SCALARS)}, got '
+                     f'{scalars!r}.')
+
+
+def of_nodes(inputs: Sequence[clrs.DataPoint]) -> Optional[_Array]:
+  """Between the numbers of every node and those of the graph.
+
+  Args:
+    inputs: The inputs of a batch.
+
+  Returns:
+    [B, N, K], or None if nodes or the graph have no numbers.
+  """
+  nodes = _numbers(inputs, clrs.Location.NODE)
+  graph = _numbers(inputs, clrs.Location.GRAPH)
+  return _at_scales([x - y[:, None] for x in nodes for y in graph])
+
+
+def of_pairs(inputs: Sequence[clrs.DataPoint],
+             pairs: Optional[_Array] = None) -> Optional[_Array]:
+  """Between the numbers of both ends of every pair of nodes.
+
+  Args:
+    inputs: The inputs of a batch.
+    pairs: [E], places in a flattened [B, N, N], if not all of them are wanted.
+
+  Returns:
+    [B, N, N, K] or [E, K]: the first node's number less the second one's; None
+    if nodes have no numbers.
+  """
+  nodes = _numbers(inputs, clrs.Location.NODE)
+  if pairs is None:
+    return _at_scales([x[:, :, None] - x[:, None] for x in nodes])
+
+  def on_list(x):
+    nb_nodes = x.shape[1]
+    flat = jnp.ravel(x)
+    seconds = pairs // nb_nodes**2 * nb_nodes + pairs % nb_nodes
+    return flat[pairs // nb_nodes] - flat[seconds]
+
+  return _at_scales([on_list(x) for x in nodes])
+
+
+def _numbers(inputs: Sequence[clrs.DataPoint], location: str):
+  return [x.data for x in inputs
+          if x.location == location and x.type_ == clrs.Type.SCALAR]
+
+
+def _at_scales(values: Sequence[_Array]) -> Optional[_Array]:
+  """[..., K], the differences behind tanh, at every slope."""
+  if not values:
+    return None
+  return jnp.stack([jnp.tanh(slope * x) for x in values for slope in SLOPES],
+                   axis=-1)
