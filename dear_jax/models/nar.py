@@ -65,7 +65,8 @@ class NARModel(base_model.ReasonerModel):
         spec=spec, dummy_trajectory=dummy_trajectory,
         processor_factory=processor_factory, hidden_dim=hidden_dim,
         restrict_pointers=restrict_pointers, edge_pointers=edge_pointers,
-        scalars=scalars, layout=layout, pad_to=pad_to, average=average, **kwargs)
+        scalars=scalars, layout=layout, pad_to=pad_to, average=average,
+        **kwargs)
 
   def _make_net(self, **kwargs):
     return nets.TerminatingNet(

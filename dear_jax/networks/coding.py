@@ -9,7 +9,6 @@ from typing import (
   Dict,
   FrozenSet,
   List,
-  Mapping,
   NamedTuple,
   Optional,
   Sequence,

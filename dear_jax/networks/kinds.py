@@ -33,8 +33,8 @@ CLRS_KINDS = {
     'triplet_gmpnn': ('triplet_gpgn', 'full'),
 }
 PREFIX = 'dear_'
-# The paper's step with states on edges, and on all pairs of nodes, which neither
-# the paper nor CLRS has.
+# The paper's step with states on edges, and on all pairs of nodes, which
+# neither the paper nor CLRS has.
 PGN_EDGES = 'dear_pgn_edges'
 EDGE = 'dear_edge'
 KINDS = (*(PREFIX + kind for kind in CLRS_KINDS), PGN_EDGES, EDGE)

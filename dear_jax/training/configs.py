@@ -87,9 +87,9 @@ class TrainConfig:
       'between them (clrs), or one that sees all three pairs of the three '
       'nodes (triplet).', choices=kinds.EDGE_POINTERS)
   scalars: str = setting(
-      'linear', 'How numbers are encoded: each on its own, as in CLRS (linear), '
-      'or also by how they differ, at several scales, from those of other nodes '
-      'and of the graph (differences).', choices=kinds.SCALARS)
+      'linear', 'How numbers are encoded: each on its own, as in CLRS '
+      '(linear), or also by how they differ, at several scales, from those of '
+      'other nodes and of the graph (differences).', choices=kinds.SCALARS)
 
   solver: str = setting(
       'anderson', 'Fixed-point solver.', heading='Solver and gradient',

@@ -212,7 +212,7 @@ def test_pointers_of_edges_as_clrs_decodes_them():
         adj_mat=jnp.ones((2, 5, 5)), edge_fts=edge_fts, graph_fts=graph_fts,
         inf_bias=False, inf_bias_edge=False, repred=True)
     # pylint:disable-next=protected-access
-    found = coding._decode_edge_pointers(layers, states, edge_fts)
+    found = coding._decode_edge_pointers(layers, states, edge_fts, None)
     return found, expected['Pi']
 
   net = hk.without_apply_rng(hk.transform(decode))
