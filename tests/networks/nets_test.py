@@ -212,10 +212,12 @@ def test_pointers_of_edges_as_clrs_decodes_them():
         adj_mat=jnp.ones((2, 5, 5)), edge_fts=edge_fts, graph_fts=graph_fts,
         inf_bias=False, inf_bias_edge=False, repred=True)
     # pylint:disable-next=protected-access
-    found = coding._decode_edge_pointers(layers, states, edge_fts, None)
+    found = [coding._decode_edge_pointers(layers, states, *edges) for edges in (
+        (edge_fts, None), (edge_fts[..., :3], edge_fts[..., 3:]))]
     return found, expected['Pi']
 
   net = hk.without_apply_rng(hk.transform(decode))
   params = net.init(jax.random.PRNGKey(0), states, edge_fts)
   ours, expected = net.apply(params, states, edge_fts)
-  np.testing.assert_allclose(ours, expected, rtol=1e-5, atol=1e-5)
+  for found in ours:
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)

@@ -1,0 +1,87 @@
+# Copyright 2026 The dear_jax authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of differences of numbers as features."""
+
+import dear_jax
+from dear_jax.networks import differences
+from dear_jax.networks import edge_lists
+import jax
+import numpy as np
+import pytest
+from tests import feedbacks
+
+
+def _batch(task, size=5):
+  sampler = dear_jax.make_sampler(task, size=size, batch_size=3, seed=0,
+                                  split='train')
+  return sampler.spec, sampler.next()
+
+
+def test_what_is_compared():
+  _, batch = _batch('search')
+  data = feedbacks.arrays(batch)
+  found = differences.of_nodes(batch.features.inputs)
+  pairs = differences.of_pairs(batch.features.inputs)
+  names = [x.name for x in batch.features.inputs if x.name in ('pos', 'key')]
+  assert sorted(names) == ['key', 'pos']
+  for k, name in enumerate(names):
+    for s, slope in enumerate(differences.SLOPES):
+      column = k * len(differences.SLOPES) + s
+      for b, i in np.ndindex(3, 5):
+        np.testing.assert_allclose(
+            found[b, i, column],
+            np.tanh(slope * (data[name][b, i] - data['target'][b])), atol=1e-4)
+        for j in range(5):
+          np.testing.assert_allclose(
+              pairs[b, i, j, column],
+              np.tanh(slope * (data[name][b, i] - data[name][b, j])),
+              atol=1e-4)
+
+
+def test_on_a_list_of_edges():
+  _, batch = _batch('bellman_ford')
+  inputs = batch.features.inputs
+  edges = edge_lists.from_inputs(inputs)
+  everything = np.reshape(differences.of_pairs(inputs), (75, -1))
+  np.testing.assert_allclose(
+      differences.of_pairs(inputs, edges.pairs), everything[edges.pairs],
+      rtol=1e-6)
+  assert differences.of_nodes(inputs) is None  # the graph has no number
+
+
+def test_the_steepest_tells_close_numbers_apart():
+  keys = np.array([[0.500, 0.501]], np.float32)
+  probe = dear_jax.make_sampler('minimum', size=2, batch_size=1, seed=0,
+                                split='train').next().features.inputs
+  probe = [type(x)(x.name, x.location, x.type_, keys) for x in probe
+           if x.name == 'key']
+  steepest = differences.of_pairs(probe)[0, 1, 0, -1]
+  assert steepest > 0.4
+
+
+@pytest.mark.parametrize('task', ['bellman_ford', 'search'])
+def test_layouts_agree_and_all_of_it_trains(task):
+  spec, batch = _batch(task)
+  factory = dear_jax.get_processor_factory(
+      'dear_pgn', gradient='one_step', solver=dear_jax.SolverConfig(
+          method='picard', max_iter=3, select='last'))
+  losses = []
+  for layout in ('dense', 'sparse') if task == 'bellman_ford' else ('dense',):
+    model = dear_jax.DEARModel(spec, batch, factory, hidden_dim=8,
+                               layout=layout, scalars='differences')
+    model.init(batch.features, 0)
+    loss, grads = model.compute_grad(jax.random.PRNGKey(0), batch)
+    losses.append(loss)
+    found = {name.split('/')[-1]: grad for name, grad in grads.items()
+             if 'differences' in name}
+    assert set(found) == {'algo_0_edge_differences'} | (
+        {'algo_0_node_differences'} if task == 'search' else set())
+    assert all(np.abs(x['w']).max() > 0 for x in found.values())
+  np.testing.assert_allclose(losses, losses[0], rtol=1e-5)
+
+
+def test_an_unknown_encoding():
+  spec, batch = _batch('search')
+  with pytest.raises(ValueError, match='linear, differences, got .squares'):
+    dear_jax.DEARModel(spec, batch, dear_jax.get_processor_factory('dear_pgn'),
+                       scalars='squares')
