@@ -85,7 +85,8 @@ class TrainConfig:
       'clrs', "Decoder of the pointers of pairs of nodes, which floyd_warshall "
       "has: CLRS's, which scores a node for a pair without looking at what is "
       'between them (clrs), or one that sees all three pairs of the three '
-      'nodes (triplet).', choices=kinds.EDGE_POINTERS)
+      'nodes (triplet), also after looking for paths (paths).',
+      choices=kinds.EDGE_POINTERS)
 
   solver: str = setting(
       'anderson', 'Fixed-point solver.', heading='Solver and gradient',
