@@ -85,7 +85,8 @@ class TrainConfig:
       'clrs', "Decoder of the pointers of pairs of nodes, which floyd_warshall "
       "has: CLRS's, which scores a node for a pair without looking at what is "
       'between them (clrs), or one that sees all three pairs of the three '
-      'nodes (triplet).', choices=kinds.EDGE_POINTERS)
+      'nodes (triplet), also after looking for paths (paths).',
+      choices=kinds.EDGE_POINTERS)
   scalars: str = setting(
       'linear', 'How numbers are encoded: each on its own, as in CLRS '
       '(linear), or also by how they differ, at several scales, from those of '
