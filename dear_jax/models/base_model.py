@@ -10,8 +10,9 @@ from typing import Any, Dict, Iterable, List, Optional, Tuple, Union
 import clrs
 from dear_jax.models import averaging
 from dear_jax.models import batches
+from dear_jax.models import confidences
 from dear_jax.models import devices
-from dear_jax.networks import cayley
+from dear_jax.models import layouts
 from dear_jax.networks import clrs_private
 from dear_jax.networks import edge_lists
 from dear_jax.networks import nets
@@ -25,14 +26,6 @@ _Array = jax.Array
 Metrics = Dict[str, _Array]
 
 
-LAYOUTS = ('auto', 'dense', 'sparse')
-
-# From this share of all pairs on, a list of edges saves nothing any more; nor
-# does it with few pairs, and other lists mean other programs.
-_DENSE_FROM = 0.75
-_SPARSE_FROM_PAIRS = 2048
-
-
 class ReasonerModel(clrs.models.BaselineModel):
   """A `BaselineModel` that reads inputs and outputs only.
 
@@ -44,15 +37,11 @@ class ReasonerModel(clrs.models.BaselineModel):
                pad_to: Optional[int], average: bool, processor_factory,
                **kwargs):
     """Takes what it names as in `DEARModel`, and the rest as in CLRS."""
-    check_layout(layout)
     self._restrict_pointers = restrict_pointers
-    self._layout = layout
-    self._pad_to = pad_to
     self._average = average
-    self._takes_edge_lists = getattr(processor_factory, 'takes_edge_lists',
-                                     False)
-    self._has_cayley_graph = getattr(processor_factory, 'cgp', False)
     self._devices = devices.Devices()
+    self._layouts = layouts.Layouts(layout, processor_factory, pad_to,
+                                    self._devices)
     self.metrics: Metrics = {}
     super().__init__(processor_factory=processor_factory, decode_hints=False,
                      **kwargs)
@@ -220,7 +209,8 @@ class ReasonerModel(clrs.models.BaselineModel):
   def evaluate_instances(self, rng_key: _Array, feedback: clrs.Feedback,
                          algorithm_index: Optional[int] = None,
                          with_confidence: bool = False,
-                         by_entry: bool = False
+                         by_entry: bool = False,
+                         on_ladder: bool = False
                          ) -> Tuple[Dict[str, clrs.DataPoint], Dict[str, Any]]:
     """Predictions, with how every instance fared.
 
@@ -229,6 +219,8 @@ class ReasonerModel(clrs.models.BaselineModel):
       feedback: The batch; its outputs may be left out.
       with_confidence: Whether to tell how sure the decoders are.
       by_entry: Whether to tell that of every entry of an output too.
+      on_ladder: Whether sizes may share programs, by nodes that are none: see
+        `ladders`. The results are the same, in numpy arrays.
 
     Returns:
       The predictions, and arrays [B]: `steps`, of a solve also `residual` and
@@ -238,20 +230,23 @@ class ReasonerModel(clrs.models.BaselineModel):
       outputs, such as [B, N] for the pointers of nodes.
     """
     index = self._index(algorithm_index)
+    batch = (self._batch_on_ladder(feedback.features, index) if on_ladder
+             else self._batch(feedback.features, feedback.outputs, index))
     preds, _, instances, _ = self.jitted_evaluate(
-        self._device_params, rng_key,
-        self._batch(feedback.features, feedback.outputs, index), index, False,
-        with_confidence)
+        self._device_params, rng_key, batch, index, False, with_confidence)
     if not by_entry:
       instances.pop('confidences', None)
+    if on_ladder:
+      return batches.crop(preds, instances,
+                          batches.size_of(feedback.features.inputs))
     return preds, instances
 
   def describe_shape(self, features: clrs.Features, algorithm_index: int,
                      training: bool) -> str:
     """Names what a program is compiled for, such as 'size 16'."""
     size = batches.size_of(features.inputs)
-    padded = self._padded_size(size, algorithm_index, training)
-    edge_list = self._edge_list(features.inputs, algorithm_index, padded)
+    padded, edge_list = self._layouts.shape(
+        features.inputs, self._spec[algorithm_index], training)
     text = f'size {size}'
     if edge_list is not None:
       upto = 'size' if padded == size else 'sizes up to'
@@ -268,17 +263,36 @@ class ReasonerModel(clrs.models.BaselineModel):
              training: bool = False) -> batches.Batch:
     """Puts a batch on the devices."""
     size = batches.size_of(features.inputs)
-    padded = self._padded_size(size, index, training)
-    edge_list = self._edge_list(features.inputs, index, padded)
+    padded, edge_list = self._layouts.shape(features.inputs,
+                                            self._spec[index], training)
     inputs = batches.convert(features.inputs)
     answers = batches.convert(outputs)
     node_mask = None
     if edge_list is not None and padded != size:
-      node_mask = np.zeros((len(inputs[0].data), padded), np.float32)
-      node_mask[:, :size] = 1
+      node_mask = batches.node_mask(inputs, padded)
       inputs = batches.pad(inputs, padded)
       answers = batches.pad(answers, padded)
-    steps, slots = self._steps(features, training)
+    return self._put(inputs, answers, edge_list, node_mask,
+                     *self._steps(features, training))
+
+  def _batch_on_ladder(self, features: clrs.Features, index: int
+                       ) -> batches.Batch:
+    """Puts inputs on the devices, in a shape that others have too.
+
+    A batch is left as it is if its padding would change its results.
+    """
+    spec = self._spec[index]
+    if not self._layouts.has_ladder(spec):
+      return self._batch(features, (), index)
+    inputs = batches.convert(features.inputs)
+    size, edge_list = self._layouts.rung(inputs, spec)
+    return self._put(batches.pad(inputs, size), (), edge_list,
+                     batches.node_mask(inputs, size),
+                     *self._steps(features, training=False))
+
+  def _put(self, inputs, answers, edge_list, node_mask, steps, slots
+           ) -> batches.Batch:
+    """Puts all that a batch has on the devices."""
     inputs, answers, edge_list, node_mask, steps = self._devices.split(
         (inputs, answers, edge_list, node_mask, steps))
     return batches.Batch(inputs, answers, edge_list, node_mask, steps,
@@ -289,41 +303,6 @@ class ReasonerModel(clrs.models.BaselineModel):
     """The `steps` and `slots` of a batch."""
     del features, training
     return None, None
-
-  def _padded_size(self, size: int, index: int, training: bool) -> int:
-    if (not training or not self._pad_to or size > self._pad_to
-        or not nets.can_be_padded(self._spec[index])):
-      return size
-    if self._has_cayley_graph and (
-        cayley.smallest_modulus(size) != cayley.smallest_modulus(self._pad_to)):
-      return size  # more nodes would have another Cayley graph
-    return self._pad_to
-
-  def _edge_list(self, inputs: Iterable[clrs.DataPoint], index: int,
-                 padded_size: int) -> Optional[edge_lists.EdgeList]:
-    """The edges of a batch, if messages are to be computed on them only."""
-    possible = self._takes_edge_lists and nets.takes_edge_lists(
-        self._spec[index])
-    if self._layout == 'sparse' and not possible:
-      raise ValueError("layout='sparse' needs a task with a graph and a "
-                       "processor with lists of edges, such as 'dear_pgn'; "
-                       "'auto' takes it where it can.")
-    if not possible or self._layout == 'dense' or (
-        self._layout == 'auto' and not self._devices.is_one_cpu):
-      return None
-    batch_size, nb_nodes = next(
-        x.data.shape for x in inputs if x.name == 'pos')
-    nb_pairs = batch_size * nb_nodes**2
-    if self._layout == 'auto' and nb_pairs < _SPARSE_FROM_PAIRS:
-      return None
-    # Lists of many graphs are alike in length; single graphs are not, and
-    # someone waits for the answer.
-    edge_list = edge_lists.from_inputs(inputs, padded_size,
-                                       fine=batch_size == 1)
-    if (self._layout == 'auto'
-        and len(edge_list.pairs) > _DENSE_FROM * nb_pairs):
-      return None
-    return edge_list
 
   def _index(self, algorithm_index: Optional[int]) -> int:
     if algorithm_index is None and len(self._spec) == 1:
@@ -337,34 +316,7 @@ class ReasonerModel(clrs.models.BaselineModel):
                    ) -> Dict[str, clrs.DataPoint]:
     """Hard predictions from what the decoders put out."""
     return clrs_private.postprocess(
-        self._spec[index], output_preds, sinkhorn_temperature=0.1,
-        sinkhorn_steps=50, hard=True)
-
-  def _confidence(self, output_preds: Dict[str, _Array], index: int
-                  ) -> Dict[str, Any]:
-    """The probabilities of what `_postprocess` chooses, and their mean.
-
-    Args:
-      output_preds: What the decoders put out.
-      index: That of the algorithm.
-
-    Returns:
-      `confidences` and `confidence` of `evaluate_instances`; nothing if all
-      outputs are numbers, which have no distribution.
-    """
-    soft = clrs_private.postprocess(
-        self._spec[index], output_preds, sinkhorn_temperature=0.1,
-        sinkhorn_steps=50, hard=False)
-    chosen = {name: (jnp.maximum(point.data, 1 - point.data)
-                     if point.type_ == clrs.Type.MASK
-                     else jnp.max(point.data, axis=-1))
-              for name, point in soft.items()
-              if point.type_ != clrs.Type.SCALAR}
-    if not chosen:
-      return {}
-    entries = [jnp.reshape(x, (len(x), -1)) for x in chosen.values()]
-    return dict(confidences=chosen, confidence=jnp.mean(
-        jnp.concatenate(entries, axis=1), axis=1))
+        self._spec[index], output_preds, hard=True, **confidences.SINKHORN)
 
   def _compute_grad(self, params, rng_key, batch, extra, algorithm_index):
     grads, metrics = jax.grad(self._loss, has_aux=True)(
@@ -412,13 +364,6 @@ class ReasonerModel(clrs.models.BaselineModel):
       return not self._freeze_processor
     owner = re.search(r'algo_(\d+)_', module)
     return owner is None or int(owner.group(1)) == algorithm_index
-
-
-def check_layout(layout: str) -> None:
-  """Raises a ValueError unless this is the name of a layout."""
-  if layout not in LAYOUTS:
-    raise ValueError(
-        f'layout must be one of {", ".join(LAYOUTS)}, got {layout!r}.')
 
 
 def task_loss(outputs, output_preds, node_mask=None) -> _Array:

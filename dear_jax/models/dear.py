@@ -11,6 +11,7 @@ from dear_jax.fixed_points import per_instance
 from dear_jax.fixed_points import solvers
 from dear_jax.models import alignment
 from dear_jax.models import base_model
+from dear_jax.models import confidences
 from dear_jax.models import nar
 from dear_jax.networks import nets
 from dear_jax.networks import processors
@@ -291,7 +292,7 @@ class DEARModel(base_model.ReasonerModel):
     net_output = self.net_fn.apply(
         params, rng_key, [batch.inputs], repred=True,
         algorithm_index=algorithm_index, edge_list=batch.edge_list,
-        with_spectral_radius=with_spectral_radius)
+        node_mask=batch.node_mask, with_spectral_radius=with_spectral_radius)
     metrics = dict(
         task_loss=base_model.task_loss(batch.outputs, net_output.output_preds),
         **_solver_metrics(net_output.solution))
@@ -301,8 +302,9 @@ class DEARModel(base_model.ReasonerModel):
     instances = dict(steps=solution.steps, residual=solution.residual,
                      converged=solution.converged)
     if with_confidence:
-      instances.update(self._confidence(net_output.output_preds,
-                                        algorithm_index))
+      instances.update(confidences.confidences(
+          self._spec[algorithm_index], net_output.output_preds,
+          batch.node_mask))
     return (self._postprocess(net_output.output_preds, algorithm_index),
             metrics, instances, net_output.equilibrium.nodes)
 

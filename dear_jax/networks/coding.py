@@ -22,6 +22,7 @@ from dear_jax.networks import clrs_private
 from dear_jax.networks import edge_lists
 from dear_jax.networks import hosts
 from dear_jax.networks import layers
+from dear_jax.networks import padding
 from dear_jax.networks import processors
 import haiku as hk
 import jax
@@ -29,9 +30,7 @@ import jax.numpy as jnp
 
 _Array = jax.Array
 
-# A finite stand-in for minus infinity: its softmax is exactly zero, and its
-# product with a zero of a one-hot target is no NaN.
-_NO_EDGE = -1e9
+_NO_EDGE = padding.NEVER
 
 has_graph = hosts.has_graph
 
@@ -176,6 +175,10 @@ class CodingNet(clrs_private.Net):
     if not repred and self._dropout_prob:
       hidden = hk.dropout(hk.next_rng_key(), self._dropout_prob, hidden)
     states = jnp.concatenate([encoded.node_fts, hidden], axis=-1)
+    decoded_spec = spec
+    if node_mask is not None:
+      states = padding.copies_of_first(states, node_mask)
+      decoded_spec = padding.as_pointers(spec)
 
     all_pairs = dict(self.decoders[index])
     output_preds = {}
@@ -199,7 +202,7 @@ class CodingNet(clrs_private.Net):
       edge_embeddings.append(edges)
     output_preds.update(clrs_private.decode_fts(
         decoders=all_pairs,
-        spec=spec,
+        spec=decoded_spec,
         h_t=states,
         adj_mat=encoded.adj_mat,
         edge_fts=jnp.concatenate(edge_embeddings, axis=-1),
@@ -369,14 +372,14 @@ def _adjust_logits(spec: clrs.Spec, preds: Dict[str, _Array], adj_mat: _Array,
   for name, logits in preds.items():
     _, location, type_ = spec[name]
     if type_ == clrs.Type.PERMUTATION_POINTER:
+      if node_mask is not None:
+        logits = padding.permutation(logits, node_mask)
       adjusted[name] = permutation_logits(logits)
     elif (restrict_pointers and location == clrs.Location.NODE
           and type_ == clrs.Type.POINTER):
       adjusted[name] = jnp.where(adj_mat > 0.5, logits, _NO_EDGE)
     if node_mask is not None:
-      assert type_ == clrs.Type.POINTER
-      is_node = jnp.expand_dims(node_mask > 0.5, range(1, logits.ndim - 1))
-      adjusted[name] = jnp.where(is_node, adjusted[name], _NO_EDGE)
+      adjusted[name] = padding.mask_choices(adjusted[name], type_, node_mask)
   return adjusted
 
 

@@ -8,7 +8,7 @@ numbered through; it is made on the host and padded to one of few lengths, since
 every length is compiled for.
 """
 
-from typing import Iterable, NamedTuple, Optional, Tuple, Union
+from typing import Callable, Iterable, NamedTuple, Optional, Tuple, Union
 
 import clrs
 import jax
@@ -35,7 +35,8 @@ class Neighbours(NamedTuple):
 
 def from_inputs(inputs: Iterable[clrs.DataPoint],
                 size: Optional[int] = None,
-                fine: bool = False) -> EdgeList:
+                fine: bool = False,
+                length_for: Optional[Callable[[int], int]] = None) -> EdgeList:
   """Lists the pairs between which messages pass.
 
   As in CLRS' adjacency matrices, these are edges in either direction and
@@ -46,6 +47,7 @@ def from_inputs(inputs: Iterable[clrs.DataPoint],
     size: How many nodes to number every graph with, if it is to have nodes
       without edges at its end.
     fine: As in `padded_length`.
+    length_for: How long a list of so many edges is to be, in place of that.
 
   Returns:
     The list, in numpy arrays.
@@ -58,7 +60,8 @@ def from_inputs(inputs: Iterable[clrs.DataPoint],
   connected = connected | connected.transpose(0, 2, 1)
   connected |= np.eye(connected.shape[1], dtype=bool)
   graph, receivers, senders = np.nonzero(connected)
-  length = padded_length(len(graph), fine)
+  length = (length_for(len(graph)) if length_for
+            else padded_length(len(graph), fine))
   def pad(values, value):
     result = np.full(length, value, np.int32)
     result[:len(values)] = values

@@ -3,6 +3,7 @@
 """Trained models that answer questions about one's own graphs and arrays."""
 
 import dataclasses
+import functools
 import importlib.resources
 import json
 import os
@@ -30,10 +31,6 @@ _Outputs = answers.Outputs
 _SUFFIX = '.npz'
 _FORMAT = 1
 
-# Up to this many pairs of nodes in a batch, messages are computed on all of
-# them. Lists of edges would be a little faster, but someone who asks about
-# graphs one by one would wait for a new program for every length of list.
-_DENSE_UP_TO_PAIRS = 2**14
 
 class Reasoner:
   """A trained model that takes and gives numpy arrays; see `load`.
@@ -71,7 +68,6 @@ class Reasoner:
             name, size=samplers.min_size(name), batch_size=1, seed=0,
             split='test', with_lengths=config.model == 'nar')
         for name in config.algorithms]
-    self._models: Dict[str, Any] = {}
 
   def __repr__(self) -> str:
     return (f'Reasoner({self.task}({", ".join(self.arguments)}), '
@@ -106,11 +102,10 @@ class Reasoner:
     """
     question = self._read(args, kwargs)
     feedback = self._pose(question, with_outputs=False)
-    preds, found = self._model(question).evaluate_instances(
+    preds, found = self._model.evaluate_instances(
         jax.random.PRNGKey(0), feedback, self._index, with_confidence=True,
-        by_entry=True)
+        by_entry=True, on_ladder=True)
     outputs = answers.plain(preds)
-    found = jax.device_get(found)
     if question.is_single:
       outputs, found = jax.tree_util.tree_map(
           lambda x: x[0], (outputs, found))
@@ -138,9 +133,9 @@ class Reasoner:
     """
     question = self._read(args, kwargs)
     feedback = self._pose(question, with_outputs=True)
-    preds, _ = self._model(question).evaluate_instances(
-        jax.random.PRNGKey(0), feedback._replace(outputs=[]), self._index,
-        with_confidence=True)
+    preds, _ = self._model.evaluate_instances(
+        jax.random.PRNGKey(0), feedback, self._index, with_confidence=True,
+        by_entry=True, on_ladder=True)
     outputs = answers.plain(preds)
     truth = answers.plain({x.name: x for x in feedback.outputs})
     score = scoring.SampleScores(feedback.outputs, preds).scores()['score']
@@ -175,7 +170,7 @@ class Reasoner:
     if not question.is_single:
       raise ValueError('draw takes one question at a time, not a batch.')
     feedback = self._pose(question, with_outputs=True)
-    trace = tracing.trace(self._model(question), feedback, self._index)
+    trace = tracing.trace(self._model, feedback, self._index)
     picture = (trace, feedback, self.task)
     figure = pictures.strip(*picture, tol=self.config.tol)
     if path is not None and os.fspath(path).lower().endswith('.gif'):
@@ -227,21 +222,14 @@ class Reasoner:
             ) -> clrs.Feedback:
     return self._samplers[self._index].pose(with_outputs, **question.problems)
 
-  def _model(self, question: questions.Question):
-    """The model, in a layout that is fit for the question."""
-    batch_size, nb_nodes = next(iter(question.problems.values())).shape[:2]
-    layout = self.config.layout
-    if layout == 'auto' and batch_size * nb_nodes**2 <= _DENSE_UP_TO_PAIRS:
-      layout = 'dense'
-    if layout not in self._models:
-      model = self._build(layout)
-      model.params = self._params
-      self._models[layout] = model
-    return self._models[layout]
+  @functools.cached_property
+  def _model(self):
+    model = self._build()
+    model.params = self._params
+    return model
 
-  def _build(self, layout: str):
-    config = dataclasses.replace(
-        self.config, layout=layout, align_to=None, init_from=None)
+  def _build(self):
+    config = dataclasses.replace(self.config, align_to=None, init_from=None)
     return builders.build_model(
         config, [sampler.spec for sampler in self._samplers],
         [sampler.batch(0) for sampler in self._samplers],
@@ -253,12 +241,10 @@ class Reasoner:
     Args:
       source: Where they are from, for the message.
     """
-    # In the layout of most questions, which then need not build it again.
-    layout = 'dense' if self.config.layout == 'auto' else self.config.layout
-    model = self._build(layout)
+    model = self._build()
     builders.set_params(model, self._params, [
         sampler.batch(0) for sampler in self._samplers], source)
-    self._models[layout] = model
+    self._model = model
 
 
 def load(source: Union[str, os.PathLike], *, algorithm: Optional[str] = None,

@@ -260,17 +260,6 @@ def test_draws_how_a_question_is_solved(tmp_path):
     reasoner.draw(np.stack([question['keys']] * 2))
 
 
-def test_large_graphs_are_computed_on_their_edges():
-  config = _config('bfs')
-  model, _, _ = _untrained('bfs')
-  reasoner = dear_jax.Reasoner(config, model.params)
-  def layout(nb_nodes):
-    question = reasoner._read((np.eye(nb_nodes), 0), {})  # pylint:disable=protected-access
-    return reasoner._model(question)._layout  # pylint:disable=protected-access
-  assert layout(64) == 'dense'
-  assert layout(200) == 'auto'
-
-
 class TestShipped:
   """The reasoners that come with the library."""
 
