@@ -17,6 +17,7 @@ from dear_jax.fixed_points import varying
 import jax
 from jax import lax
 import jax.numpy as jnp
+import numpy as np
 
 _Array = jax.Array
 _Tree = Any
@@ -155,7 +156,8 @@ def solve_up_to(fun: Callable[..., _Tree],
     fun, init, *args, config, return_trajectory: As in `solve`.
     limit: [], after how many evaluations to pause, counted from the start of
       the solve; it may be computed. `config.max_iter` stays the limit of all.
-    state: From where to go on: what an earlier part returned.
+    state: From where to go on: what an earlier part returned, or for the first
+      one `blank_state`, so that all parts may share a program.
     subsets: As in `solve_with_origin`.
 
   Returns:
@@ -167,6 +169,22 @@ def solve_up_to(fun: Callable[..., _Tree],
   return problem.solution(state), state
 
 
+def blank_state(like: _Tree, config: SolverConfig) -> iterations.State:
+  """What `solve_up_to` takes for the start of a solve, in numpy arrays.
+
+  Args:
+    like: A state, or the shapes and types of one.
+    config: The solver.
+
+  Returns:
+    Zeros, which the solve replaces.
+  """
+  shapes = jax.eval_shape(
+      lambda init: iterations.Problem(lambda x: x, init, (), config)
+      .initial_state(), like)
+  return jax.tree_util.tree_map(lambda x: np.zeros(x.shape, x.dtype), shapes)
+
+
 def _run(prepare, init, args, config, return_trajectory, subsets, limit=None,
          state=None, goes_on_later=False
          ) -> Tuple[iterations.Problem, iterations.State]:
@@ -176,8 +194,9 @@ def _run(prepare, init, args, config, return_trajectory, subsets, limit=None,
   most = config.max_iter if limit is None else jnp.minimum(
       limit, config.max_iter)
   goes_on = lambda s: (s.step < most) & ~jnp.all(s.settled)
-  if state is None:
-    state = problem.initial_state()
+  first = problem.initial_state()
+  state = first if state is None else jax.tree_util.tree_map(
+      functools.partial(jnp.where, state.step > 0), state, first)
   batch_size = state.settled.shape[0]
   part_size = batch_size // _LAST_PART
   if (subsets is None or part_size < 2 or return_trajectory

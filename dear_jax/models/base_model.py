@@ -13,9 +13,8 @@ from dear_jax.models import batches
 from dear_jax.models import confidences
 from dear_jax.models import devices
 from dear_jax.models import layouts
+from dear_jax.models import parts
 from dear_jax.networks import clrs_private
-from dear_jax.networks import edge_lists
-from dear_jax.networks import nets
 import haiku as hk
 import jax
 import jax.numpy as jnp
@@ -209,8 +208,7 @@ class ReasonerModel(clrs.models.BaselineModel):
   def evaluate_instances(self, rng_key: _Array, feedback: clrs.Feedback,
                          algorithm_index: Optional[int] = None,
                          with_confidence: bool = False,
-                         by_entry: bool = False,
-                         on_ladder: bool = False
+                         by_entry: bool = False
                          ) -> Tuple[Dict[str, clrs.DataPoint], Dict[str, Any]]:
     """Predictions, with how every instance fared.
 
@@ -219,8 +217,6 @@ class ReasonerModel(clrs.models.BaselineModel):
       feedback: The batch; its outputs may be left out.
       with_confidence: Whether to tell how sure the decoders are.
       by_entry: Whether to tell that of every entry of an output too.
-      on_ladder: Whether sizes may share programs, by nodes that are none: see
-        `ladders`. The results are the same, in numpy arrays.
 
     Returns:
       The predictions, and arrays [B]: `steps`, of a solve also `residual` and
@@ -230,15 +226,47 @@ class ReasonerModel(clrs.models.BaselineModel):
       outputs, such as [B, N] for the pointers of nodes.
     """
     index = self._index(algorithm_index)
-    batch = (self._batch_on_ladder(feedback.features, index) if on_ladder
-             else self._batch(feedback.features, feedback.outputs, index))
     preds, _, instances, _ = self.jitted_evaluate(
-        self._device_params, rng_key, batch, index, False, with_confidence)
+        self._device_params, rng_key,
+        self._batch(feedback.features, feedback.outputs, index), index, False,
+        with_confidence)
     if not by_entry:
       instances.pop('confidences', None)
-    if on_ladder:
-      return batches.crop(preds, instances,
-                          batches.size_of(feedback.features.inputs))
+    return preds, instances
+
+  def answer(self, rng_key: _Array, features: clrs.Features,
+             algorithm_index: Optional[int] = None, *,
+             prepared: Optional[batches.Batch] = None,
+             watch: Optional[parts.Watch] = None, compile_only: bool = False
+             ) -> Tuple[Dict[str, clrs.DataPoint], Dict[str, Any]]:
+    """As `evaluate_instances`, for batches of which each has another size.
+
+    They share programs, by nodes that are none (see `ladders`), and a solve can
+    be watched, and interrupted by Ctrl-C (see `parts`). The answers are the
+    same, with all that can be told of them.
+
+    Args:
+      rng_key, algorithm_index: As in `predict`.
+      features: The batch.
+      prepared: The batch as `prepare` made it, if that was done already.
+      watch: Is told how far the solve is, several times if it takes long.
+      compile_only: Whether to stop before the first iteration.
+
+    Returns:
+      As there, in numpy arrays.
+    """
+    index = self._index(algorithm_index)
+    size = batches.size_of(features.inputs)
+    preds, instances = self._answer(
+        rng_key, prepared or self.prepare(features, index), index, size, watch,
+        compile_only)
+    return batches.crop(preds, instances, size)
+
+  def _answer(self, rng_key, batch, index, nb_nodes, watch, compile_only):
+    """Predictions and how instances fared, with padding."""
+    del nb_nodes, watch, compile_only  # there is nothing to watch
+    preds, _, instances, _ = self.jitted_evaluate(
+        self._device_params, rng_key, batch, index, False, True)
     return preds, instances
 
   def describe_shape(self, features: clrs.Features, algorithm_index: int,
@@ -275,12 +303,20 @@ class ReasonerModel(clrs.models.BaselineModel):
     return self._put(inputs, answers, edge_list, node_mask,
                      *self._steps(features, training))
 
-  def _batch_on_ladder(self, features: clrs.Features, index: int
-                       ) -> batches.Batch:
-    """Puts inputs on the devices, in a shape that others have too.
+  def prepare(self, features: clrs.Features,
+              algorithm_index: Optional[int] = None) -> batches.Batch:
+    """Puts inputs on the devices for `answer`, in a shape that others have too.
 
     A batch is left as it is if its padding would change its results.
+
+    Args:
+      features: The batch.
+      algorithm_index: As in `predict`.
+
+    Returns:
+      What `answer` takes; its shapes are what is compiled for.
     """
+    index = self._index(algorithm_index)
     spec = self._spec[index]
     if not self._layouts.has_ladder(spec):
       return self._batch(features, (), index)

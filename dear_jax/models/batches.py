@@ -23,6 +23,9 @@ class Batch(NamedTuple):
   # as long as the longest of them, rounded up, since a shape is compiled for.
   steps: Optional[_Array] = None
   slots: Optional[_Array] = None
+  # For what is solved in parts, as in `nets.Request`.
+  pause_at: Optional[_Array] = None
+  resume: Optional[Any] = None
 
 
 def convert(probes: Iterable[clrs.DataPoint]) -> Tuple[clrs.DataPoint, ...]:

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 _Array = jax.Array
 
 # As CLRS evaluates.
-SINKHORN = dict(sinkhorn_temperature=0.1, sinkhorn_steps=50)
+SINKHORN: Any = dict(sinkhorn_temperature=0.1, sinkhorn_steps=50)
 
 
 def confidences(spec: clrs.Spec, output_preds: Dict[str, _Array],

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """DEARModel, which solves."""
 
+import dataclasses
 import functools
 from typing import Any, Callable, List, NamedTuple, Optional, Union
 
@@ -11,8 +12,10 @@ from dear_jax.fixed_points import per_instance
 from dear_jax.fixed_points import solvers
 from dear_jax.models import alignment
 from dear_jax.models import base_model
+from dear_jax.models import batches
 from dear_jax.models import confidences
 from dear_jax.models import nar
+from dear_jax.models import parts
 from dear_jax.networks import nets
 from dear_jax.networks import processors
 import jax
@@ -150,6 +153,8 @@ class DEARModel(base_model.ReasonerModel):
     self._stochastic_depth = stochastic_depth
     self._teacher = teacher
     self._align_weight = align_weight
+    self._factory: Any = processor_factory
+    self._hidden_dim = hidden_dim
     super().__init__(
         spec=spec, dummy_trajectory=dummy_trajectory,
         processor_factory=processor_factory, hidden_dim=hidden_dim,
@@ -292,7 +297,8 @@ class DEARModel(base_model.ReasonerModel):
     net_output = self.net_fn.apply(
         params, rng_key, [batch.inputs], repred=True,
         algorithm_index=algorithm_index, edge_list=batch.edge_list,
-        node_mask=batch.node_mask, with_spectral_radius=with_spectral_radius)
+        node_mask=batch.node_mask, with_spectral_radius=with_spectral_radius,
+        pause_at=batch.pause_at, resume=batch.resume)
     metrics = dict(
         task_loss=base_model.task_loss(batch.outputs, net_output.output_preds),
         **_solver_metrics(net_output.solution))
@@ -301,12 +307,41 @@ class DEARModel(base_model.ReasonerModel):
     solution = net_output.solution
     instances = dict(steps=solution.steps, residual=solution.residual,
                      converged=solution.converged)
+    if batch.resume is not None:
+      instances['paused'] = net_output.equilibrium.paused
     if with_confidence:
       instances.update(confidences.confidences(
           self._spec[algorithm_index], net_output.output_preds,
           batch.node_mask))
     return (self._postprocess(net_output.output_preds, algorithm_index),
             metrics, instances, net_output.equilibrium.nodes)
+
+  def _answer(self, rng_key, batch, index, nb_nodes, watch, compile_only):
+    """In parts, if the form of a solve's state is known beforehand."""
+    if not getattr(self._factory, 'has_node_states', False):
+      return super()._answer(rng_key, batch, index, nb_nodes, watch,
+                             compile_only)
+    limit = lambda size: nets.evaluation_limit(
+        self._factory.solver.max_iter, size, times=self._eval_iterations,
+        per_node=self._eval_iterations_per_node)
+    shape = (len(batch.inputs[0].data), batches.size_of(batch.inputs),
+             self._hidden_dim)
+    blank = solvers.blank_state(
+        jax.ShapeDtypeStruct(shape, jnp.float32),
+        dataclasses.replace(self._factory.solver, max_iter=limit(shape[1])))
+
+    def call(state, pause_at):
+      state, pause_at = self._devices.replicate((state, pause_at))
+      preds, instances = super(DEARModel, self)._answer(
+          rng_key, batch._replace(resume=state, pause_at=pause_at), index,
+          nb_nodes, None, compile_only)
+      return (preds, instances), instances.pop('paused')
+
+    nb_messages = (shape[0] * shape[1]**2 if batch.edge_list is None
+                   else len(batch.edge_list.pairs))
+    return parts.run(call, blank, limit=0 if compile_only else limit(nb_nodes),
+                     operations=4 * nb_messages * self._hidden_dim**2,
+                     watch=watch)
 
   def _evaluate_iterates(self, params, rng_key, batch, algorithm_index):
     net_output = self.net_fn.apply(

@@ -1,6 +1,6 @@
 # Copyright 2026 The dear_jax authors.
 # SPDX-License-Identifier: Apache-2.0
-"""In which shape a batch is computed: lists of edges or pairs, padded or not."""
+"""In which shape a batch is computed: on edges or all pairs, padded or not."""
 
 import math
 from typing import Any, Optional, Sequence, Tuple

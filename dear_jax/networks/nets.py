@@ -408,9 +408,8 @@ def _unroll_until(problem: processors.Problem, steps: Optional[_Array], stop,
   batch_size, nb_nodes, _ = nodes.shape
   if steps is None:
     assert stop is not None
-    if node_mask is not None:
-      nb_nodes = count_nodes(node_mask)
-    limit = jnp.full(batch_size, _MAX_STEPS_PER_NODE * nb_nodes)
+    most = nb_nodes if node_mask is None else count_nodes(node_mask)
+    limit = jnp.full(batch_size, _MAX_STEPS_PER_NODE * most)
   else:
     limit = steps
 

@@ -21,8 +21,8 @@ _Array = jax.Array
 NEVER = -1e9
 
 # CLRS' settings of the operator within its decoder of permutations.
-_SINKHORN = dict(steps=10, temperature=0.1, zero_diagonal=True,
-                 noise_rng_key=None)
+_SINKHORN: Any = dict(steps=10, temperature=0.1, zero_diagonal=True,
+                      noise_rng_key=None)
 
 
 def inputs_can_be_padded(spec: clrs.Spec) -> bool:

@@ -363,5 +363,7 @@ def get_processor_factory(
       cgp=cgp, takes_edge_lists=(
           kinds.takes_edge_lists(kind) and not fully_connected),
       ignores_padding=kinds.ignores_padding(kind, norm),
-      has_triplets='triplet' in kind)
+      has_triplets='triplet' in kind, solver=solver,
+      # What the state of a solve looks like is known without making one.
+      has_node_states=not (cgp or own))
   return factory

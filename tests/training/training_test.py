@@ -14,8 +14,8 @@ from dear_jax.data import samplers
 from dear_jax.data import task_names
 from dear_jax.data import tasks
 from dear_jax.fixed_points import solvers
-from dear_jax.models import layouts
 from dear_jax.models import dear
+from dear_jax.models import layouts
 from dear_jax.models import nar
 from dear_jax.networks import gradients
 from dear_jax.networks import kinds
