@@ -78,9 +78,9 @@ class State(NamedTuple):
     Returns:
       The state of the batch.
     """
-    names = ('best', 'steps', 'settled', 'failed')
+    names = ['best', 'steps', 'settled', 'failed']
     if goes_on_later:
-      names += ('point', 'moves', 'memory')
+      names += ['point', 'moves', 'memory']
     put = lambda x, y: x.at[instances].set(y, mode='drop')
     return self._replace(
         step=part.step,

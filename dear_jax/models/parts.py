@@ -23,7 +23,7 @@ _OPERATIONS = 3e10
 Watch = Callable[[int, int, float], None]
 
 
-def run(call: Callable[[Any, np.ndarray], Tuple[Any, Any]], blank: Any, *,
+def run(call: Callable[[Any, Any], Tuple[Any, Any]], blank: Any, *,
         limit: int, operations: float, watch: Optional[Watch] = None) -> Any:
   """Runs a solve to its end.
 
