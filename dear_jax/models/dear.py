@@ -4,7 +4,7 @@
 
 import dataclasses
 import functools
-from typing import Any, Callable, List, NamedTuple, Optional, Union
+from typing import Any, Callable, List, NamedTuple, Optional, Tuple, Union
 
 import clrs
 from dear_jax.fixed_points import implicit
@@ -326,9 +326,8 @@ class DEARModel(base_model.ReasonerModel):
         per_node=self._eval_iterations_per_node)
     shape = (len(batch.inputs[0].data), batches.size_of(batch.inputs),
              self._hidden_dim)
-    blank = solvers.blank_state(
-        jax.ShapeDtypeStruct(shape, jnp.float32),
-        dataclasses.replace(self._factory.solver, max_iter=limit(shape[1])))
+    blank = _blank_state(shape, dataclasses.replace(
+        self._factory.solver, max_iter=limit(shape[1])))
 
     def call(state, pause_at):
       state, pause_at = self._devices.replicate((state, pause_at))
@@ -353,6 +352,11 @@ class DEARModel(base_model.ReasonerModel):
     return jax.vmap(postprocess)(net_output.iterate_preds), dict(
         steps=solution.steps, residual=solution.residual,
         converged=solution.converged, residuals=solution.residuals)
+
+
+@functools.lru_cache(maxsize=32)
+def _blank_state(shape: Tuple[int, ...], config: solvers.SolverConfig):
+  return solvers.blank_state(jax.ShapeDtypeStruct(shape, jnp.float32), config)
 
 
 def _without_failed(outputs, output_preds, failed: _Array):

@@ -14,10 +14,12 @@ from typing import Any, Callable, Optional, Tuple
 import jax
 import numpy as np
 
-# What a part of a solve may take, in seconds; and in the first part, of which
-# no time is known yet, what a processor does in a second.
+# What a part of a solve may take, in seconds; and for the first part, of which
+# no time is known yet, what a processor does in a second. However small they
+# are, iterations take a while.
 _SECONDS = 0.7
 _OPERATIONS = 3e10
+_ITERATIONS = 1000
 
 # Called with the iterations so far, the most there may be, and the residual.
 Watch = Callable[[int, int, float], None]
@@ -38,7 +40,7 @@ def run(call: Callable[[Any, Any], Tuple[Any, Any]], blank: Any, *,
   Returns:
     What the last call said.
   """
-  count = int(np.clip(_OPERATIONS / operations, 1, limit))
+  count = int(np.clip(_OPERATIONS / operations, 1, _ITERATIONS))
   state, step = blank, 0
   while True:
     began = time.perf_counter()
