@@ -46,7 +46,9 @@ def _ask(reasoner, feedback, **kwargs):
 
 @pytest.mark.parametrize('task', ['bellman_ford', 'insertion_sort', 'minimum'])
 def test_says_what_the_model_says(task):
-  model, (feedback,), config = _untrained(task)
+  # Plain iteration: Anderson's mixing multiplies differences in rounding, which
+  # the padding of questions brings about.
+  model, (feedback,), config = _untrained(task, solver='picard')
   reasoner = dear_jax.Reasoner(config, model.params)
   outputs, details = _ask(reasoner, feedback, details=True)
   preds, instances = model.evaluate_instances(
