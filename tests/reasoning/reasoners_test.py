@@ -12,6 +12,7 @@ import dear_jax
 from dear_jax.data import samplers
 from dear_jax.reasoning import answers
 from dear_jax.reasoning import reasoners
+from dear_jax.reasoning import sources
 from dear_jax.training import builders
 from dear_jax.training import loop
 import jax
@@ -238,7 +239,7 @@ def test_a_damaged_file_is_not_loaded(tmp_path):
       del damaged[rng.integers(len(data)):]
     path.write_bytes(damaged)
     try:
-      _, params, _ = reasoners._read_source(path)  # pylint:disable=protected-access
+      _, params, _ = sources.read(path)
     except ValueError as e:
       assert '\n' not in str(e) and str(path) in str(e)
       refused += 1
@@ -270,7 +271,7 @@ class TestShipped:
 
   def test_are_small_and_say_how_they_were_made(self):
     for name in reasoners.shipped():
-      file = reasoners._data() / f'{name}.npz'  # pylint:disable=protected-access
+      file = sources._data() / f'{name}.npz'  # pylint:disable=protected-access
       assert len(file.read_bytes()) < 4 * 2**20
       made_by = dear_jax.load(name).made_by
       assert f'--algorithm={name}' in made_by and 'export.py' in made_by
