@@ -295,7 +295,7 @@ class DEARModel(base_model.ReasonerModel):
   def _evaluate(self, params, rng_key, batch, algorithm_index,
                 with_spectral_radius=False, with_confidence=False):
     net_output = self.net_fn.apply(
-        params, rng_key, [batch.inputs], repred=True,
+        params, rng_key, [batch.inputs], repred=True, with_gradient=False,
         algorithm_index=algorithm_index, edge_list=batch.edge_list,
         node_mask=batch.node_mask, with_spectral_radius=with_spectral_radius,
         pause_at=batch.pause_at, resume=batch.resume)
@@ -344,7 +344,7 @@ class DEARModel(base_model.ReasonerModel):
 
   def _evaluate_iterates(self, params, rng_key, batch, algorithm_index):
     net_output = self.net_fn.apply(
-        params, rng_key, [batch.inputs], repred=True,
+        params, rng_key, [batch.inputs], repred=True, with_gradient=False,
         algorithm_index=algorithm_index, edge_list=batch.edge_list,
         return_trajectory=True, decode_iterates=True)
     solution = net_output.solution

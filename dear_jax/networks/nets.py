@@ -56,8 +56,9 @@ class Request(NamedTuple):
     return_trajectory: As in `dear_jax.fixed_point`.
     decode_iterates: Whether to decode every state of the trajectory, which
       has to be asked for.
-    pause_at: [], after how many evaluations in all to pause the solve, in
-      evaluation.
+    with_gradient: Whether the solve has a gradient. In evaluation, limits go by
+      the nodes of `node_mask` only without one.
+    pause_at: [], after how many evaluations in all to pause such a solve.
     resume: From where to go on with it: `paused` of an earlier equilibrium.
   """
   repred: bool
@@ -69,6 +70,7 @@ class Request(NamedTuple):
   shift: Optional[_Array] = None
   return_trajectory: bool = False
   decode_iterates: bool = False
+  with_gradient: bool = True
   pause_at: Optional[_Array] = None
   resume: Optional[Any] = None
 
@@ -160,7 +162,7 @@ class EquilibriumNet(coding.CodingNet):
 
 
   def _part(self, asked: Request, solver: solvers.SolverConfig,
-            nb_nodes: int) -> Tuple[solvers.SolverConfig, processors.Part]:
+            nb_nodes: int) -> Tuple[Any, Optional[processors.Part]]:
     """The solver of an evaluation, and how far it is to go.
 
     Args:
@@ -177,8 +179,9 @@ class EquilibriumNet(coding.CodingNet):
           solver.max_iter, nb_nodes=count_nodes(asked.node_mask)))
     limit = functools.reduce(jnp.minimum, limits) if limits else None
     return dataclasses.replace(solver, max_iter=self._eval_limit(
-        solver.max_iter, nb_nodes=nb_nodes)), processors.Part(
-            limit=limit, state=asked.resume)
+        solver.max_iter, nb_nodes=nb_nodes)), (
+            None if asked.with_gradient else processors.Part(
+                limit=limit, state=asked.resume))
 
 
 def count_nodes(node_mask: _Array) -> _Array:
