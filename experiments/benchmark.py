@@ -386,7 +386,7 @@ def main(unused_argv):
   with cli.silence():
     import dear_jax
     from dear_jax.data import samplers
-    from dear_jax.models import base_model
+    from dear_jax.models import layouts
     from dear_jax.networks import processors
     from dear_jax.training import checkpoints
     import jax
@@ -394,7 +394,7 @@ def main(unused_argv):
   with cli.failing(ValueError, checkpoints.RunError):
     samplers.check_choice('task', _TASK.value, samplers.task_names())
     samplers.check_choice('processor', _PROCESSOR.value, processors.KINDS)
-    samplers.check_choice('layout', _LAYOUT.value, base_model.LAYOUTS)
+    samplers.check_choice('layout', _LAYOUT.value, layouts.LAYOUTS)
     sizes = inference_sizes()
     for name, size in (('training_size', _TRAINING_SIZE.value),
                        *(('sizes', size) for size in sizes)):

@@ -66,15 +66,28 @@ class State(NamedTuple):
            for name in ('point', 'best', 'steps', 'failed', 'moves',
                         'memory')})
 
-  def put(self, instances: _Array, part: 'State') -> 'State':
-    """Takes over what became of some instances, but not how to go on."""
+  def put(self, instances: _Array, part: 'State', goes_on_later: bool = False
+          ) -> 'State':
+    """Takes over what became of some instances.
+
+    Args:
+      instances: Where they are in the batch; fillers are beyond it.
+      part: What became of them.
+      goes_on_later: Whether to take over how to go on, too.
+
+    Returns:
+      The state of the batch.
+    """
+    names = ['best', 'steps', 'settled', 'failed']
+    if goes_on_later:
+      names += ['point', 'moves', 'memory']
     put = lambda x, y: x.at[instances].set(y, mode='drop')
     return self._replace(
         step=part.step,
         cost=part.cost,
         **{name: jax.tree_util.tree_map(put, getattr(self, name),
                                         getattr(part, name))
-           for name in ('best', 'steps', 'settled', 'failed')})
+           for name in names})
 
 
 class Problem:

@@ -17,6 +17,7 @@ from dear_jax.fixed_points import varying
 import jax
 from jax import lax
 import jax.numpy as jnp
+import numpy as np
 
 _Array = jax.Array
 _Tree = Any
@@ -133,16 +134,74 @@ def solve_prepared(prepare: Callable[[Any], Callable[[_Tree], _Tree]],
   Returns:
     The solution and its origin.
   """
+  problem, state = _run(prepare, init, args, config, return_trajectory,
+                        subsets)
+  return problem.solution(state), problem.origin(state)
+
+
+def solve_up_to(fun: Callable[..., _Tree],
+                init: _Tree,
+                *args: Any,
+                config: SolverConfig,
+                limit: Optional[_Array] = None,
+                state: Optional[iterations.State] = None,
+                return_trajectory: bool = False,
+                subsets: Optional[Parts] = None
+                ) -> Tuple[Solution, iterations.State]:
+  """As `solve`, unchecked; it can be told to pause, and goes on later.
+
+  A solve in several parts takes the very iterations of one in a single part.
+
+  Args:
+    fun, init, *args, config, return_trajectory: As in `solve`.
+    limit: [], after how many evaluations to pause, counted from the start of
+      the solve; it may be computed. `config.max_iter` stays the limit of all.
+    state: From where to go on: what an earlier part returned, or for the first
+      one `blank_state`, so that all parts may share a program.
+    subsets: As in `solve_with_origin`.
+
+  Returns:
+    The solution so far, and the state to go on from.
+  """
+  problem, state = _run(
+      lambda args: lambda x: fun(x, *args), init, args, config,
+      return_trajectory, subsets, limit, state, goes_on_later=True)
+  return problem.solution(state), state
+
+
+def blank_state(like: _Tree, config: SolverConfig) -> iterations.State:
+  """What `solve_up_to` takes for the start of a solve, in numpy arrays.
+
+  Args:
+    like: A state, or the shapes and types of one.
+    config: The solver.
+
+  Returns:
+    Zeros, which the solve replaces.
+  """
+  shapes = jax.eval_shape(
+      lambda init: iterations.Problem(lambda x: x, init, (), config)
+      .initial_state(), like)
+  return jax.tree_util.tree_map(lambda x: np.zeros(x.shape, x.dtype), shapes)
+
+
+def _run(prepare, init, args, config, return_trajectory, subsets, limit=None,
+         state=None, goes_on_later=False
+         ) -> Tuple[iterations.Problem, iterations.State]:
+  """Iterates until all instances are settled, or a limit is met."""
   problem = iterations.Problem(prepare(args), init, args, config,
                                return_trajectory)
-  goes_on = lambda s: (s.step < config.max_iter) & ~jnp.all(s.settled)
-  state = problem.initial_state()
+  most = config.max_iter if limit is None else jnp.minimum(
+      limit, config.max_iter)
+  goes_on = lambda s: (s.step < most) & ~jnp.all(s.settled)
+  first = problem.initial_state()
+  state = first if state is None else jax.tree_util.tree_map(
+      functools.partial(jnp.where, state.step > 0), state, first)
   batch_size = state.settled.shape[0]
   part_size = batch_size // _LAST_PART
   if (subsets is None or part_size < 2 or return_trajectory
       or config.select != 'first'):  # the others ask for all iterates
-    state = lax.while_loop(goes_on, problem.iterate, state)
-    return problem.solution(state), problem.origin(state)
+    return problem, lax.while_loop(goes_on, problem.iterate, state)
 
   def are_few(s):
     return (jnp.sum(~s.settled) <= part_size) & subsets.fits(
@@ -155,12 +214,12 @@ def solve_prepared(prepare: Callable[[Any], Callable[[_Tree], _Tree]],
     rest = lax.while_loop(
         goes_on, functools.partial(problem.iterate, evaluate=evaluate),
         state.take(instances))
-    return state.put(instances, rest)
+    return state.put(instances, rest, goes_on_later)
 
   state = lax.while_loop(lambda s: goes_on(s) & ~are_few(s), problem.iterate,
                          state)
   state = lax.cond(goes_on(state), solve_rest, lambda s: s, state)
-  return problem.solution(state), problem.origin(state)
+  return problem, state
 
 
 def solve_unrolled(fun: Callable[..., _Tree],

@@ -10,13 +10,13 @@ from typing import Any, Dict, Iterable, List, Optional, Tuple, Union
 import clrs
 from dear_jax.models import averaging
 from dear_jax.models import batches
+from dear_jax.models import confidences
 from dear_jax.models import devices
-from dear_jax.networks import cayley
+from dear_jax.models import layouts
+from dear_jax.models import parts
 from dear_jax.networks import clrs_private
 from dear_jax.networks import differences
-from dear_jax.networks import edge_lists
 from dear_jax.networks import kinds
-from dear_jax.networks import nets
 from dear_jax.networks import pointers
 import haiku as hk
 import jax
@@ -26,14 +26,6 @@ import optax
 
 _Array = jax.Array
 Metrics = Dict[str, _Array]
-
-
-LAYOUTS = ('auto', 'dense', 'sparse')
-
-# From this share of all pairs on, a list of edges saves nothing any more; nor
-# does it with few pairs, and other lists mean other programs.
-_DENSE_FROM = 0.75
-_SPARSE_FROM_PAIRS = 2048
 
 
 class ReasonerModel(clrs.models.BaselineModel):
@@ -47,20 +39,14 @@ class ReasonerModel(clrs.models.BaselineModel):
                scalars: str, layout: str, pad_to: Optional[int], average: bool,
                processor_factory, **kwargs):
     """Takes what it names as in `DEARModel`, and the rest as in CLRS."""
-    check_layout(layout)
     kinds.check_edge_pointers(edge_pointers)
     differences.check(scalars)
     self._coding = dict(restrict_pointers=restrict_pointers,
                         edge_pointers=edge_pointers, scalars=scalars)
-    self._layout = layout
-    self._pad_to = pad_to
     self._average = average
-    self._takes_edge_lists = getattr(processor_factory, 'takes_edge_lists',
-                                     False)
-    self._has_edge_states = getattr(processor_factory, 'has_edge_states',
-                                    False)
-    self._has_cayley_graph = getattr(processor_factory, 'cgp', False)
     self._devices = devices.Devices()
+    self._layouts = layouts.Layouts(layout, processor_factory, pad_to,
+                                    self._devices)
     self.metrics: Metrics = {}
     super().__init__(processor_factory=processor_factory, decode_hints=False,
                      **kwargs)
@@ -253,12 +239,47 @@ class ReasonerModel(clrs.models.BaselineModel):
       instances.pop('confidences', None)
     return preds, instances
 
+  def answer(self, rng_key: _Array, features: clrs.Features,
+             algorithm_index: Optional[int] = None, *,
+             prepared: Optional[batches.Batch] = None,
+             watch: Optional[parts.Watch] = None, compile_only: bool = False
+             ) -> Tuple[Dict[str, clrs.DataPoint], Dict[str, Any]]:
+    """As `evaluate_instances`, for batches of which each has another size.
+
+    They share programs, by nodes that are none (see `ladders`), and a solve can
+    be watched, and interrupted by Ctrl-C (see `parts`). The answers are the
+    same, with all that can be told of them.
+
+    Args:
+      rng_key, algorithm_index: As in `predict`.
+      features: The batch.
+      prepared: The batch as `prepare` made it, if that was done already.
+      watch: Is told how far the solve is, several times if it takes long.
+      compile_only: Whether to stop before the first iteration.
+
+    Returns:
+      As there, in numpy arrays.
+    """
+    index = self._index(algorithm_index)
+    size = batches.size_of(features.inputs)
+    preds, instances = self._answer(
+        rng_key, prepared or self.prepare(features, index), index, size, watch,
+        compile_only)
+    return batches.crop(preds, instances, size)
+
+  def _answer(self, rng_key, batch, index, nb_nodes, watch, compile_only):
+    """Predictions and how instances fared, with padding."""
+    del nb_nodes, watch, compile_only  # there is nothing to watch
+    preds, _, instances, _ = self.jitted_evaluate(
+        self._device_params, rng_key, batch, index, False, True)
+    return preds, instances
+
   def describe_shape(self, features: clrs.Features, algorithm_index: int,
                      training: bool) -> str:
     """Names what a program is compiled for, such as 'size 16'."""
     size = batches.size_of(features.inputs)
-    padded = self._padded_size(size, algorithm_index, training)
-    edge_list = self._edge_list(features.inputs, algorithm_index, padded)
+    padded, edge_list = self._layouts.shape(
+        features.inputs, self._spec[algorithm_index], training)
     text = f'size {size}'
     if edge_list is not None:
       upto = 'size' if padded == size else 'sizes up to'
@@ -275,17 +296,44 @@ class ReasonerModel(clrs.models.BaselineModel):
              training: bool = False) -> batches.Batch:
     """Puts a batch on the devices."""
     size = batches.size_of(features.inputs)
-    padded = self._padded_size(size, index, training)
-    edge_list = self._edge_list(features.inputs, index, padded)
+    padded, edge_list = self._layouts.shape(features.inputs,
+                                            self._spec[index], training)
     inputs = batches.convert(features.inputs)
     answers = batches.convert(outputs)
     node_mask = None
     if edge_list is not None and padded != size:
-      node_mask = np.zeros((len(inputs[0].data), padded), np.float32)
-      node_mask[:, :size] = 1
+      node_mask = batches.node_mask(inputs, padded)
       inputs = batches.pad(inputs, padded)
       answers = batches.pad(answers, padded)
-    steps, slots = self._steps(features, training)
+    return self._put(inputs, answers, edge_list, node_mask,
+                     *self._steps(features, training))
+
+  def prepare(self, features: clrs.Features,
+              algorithm_index: Optional[int] = None) -> batches.Batch:
+    """Puts inputs on the devices for `answer`, in a shape that others have too.
+
+    A batch is left as it is if its padding would change its results.
+
+    Args:
+      features: The batch.
+      algorithm_index: As in `predict`.
+
+    Returns:
+      What `answer` takes; its shapes are what is compiled for.
+    """
+    index = self._index(algorithm_index)
+    spec = self._spec[index]
+    if not self._layouts.has_ladder(spec):
+      return self._batch(features, (), index)
+    inputs = batches.convert(features.inputs)
+    size, edge_list = self._layouts.rung(inputs, spec)
+    return self._put(batches.pad(inputs, size), (), edge_list,
+                     batches.node_mask(inputs, size),
+                     *self._steps(features, training=False))
+
+  def _put(self, inputs, answers, edge_list, node_mask, steps, slots
+           ) -> batches.Batch:
+    """Puts all that a batch has on the devices."""
     inputs, answers, edge_list, node_mask, steps = self._devices.split(
         (inputs, answers, edge_list, node_mask, steps))
     return batches.Batch(inputs, answers, edge_list, node_mask, steps,
@@ -296,42 +344,6 @@ class ReasonerModel(clrs.models.BaselineModel):
     """The `steps` and `slots` of a batch."""
     del features, training
     return None, None
-
-  def _padded_size(self, size: int, index: int, training: bool) -> int:
-    if (not training or not self._pad_to or size > self._pad_to
-        or not nets.can_be_padded(self._spec[index])):
-      return size
-    if self._has_cayley_graph and (
-        cayley.smallest_modulus(size) != cayley.smallest_modulus(self._pad_to)):
-      return size  # more nodes would have another Cayley graph
-    return self._pad_to
-
-  def _edge_list(self, inputs: Iterable[clrs.DataPoint], index: int,
-                 padded_size: int) -> Optional[edge_lists.EdgeList]:
-    """The edges of a batch, if messages are to be computed on them only."""
-    possible = self._takes_edge_lists and nets.takes_edge_lists(
-        self._spec[index])
-    if self._layout == 'sparse' and not possible:
-      raise ValueError("layout='sparse' needs a task with a graph and a "
-                       "processor with lists of edges, such as 'dear_pgn'; "
-                       "'auto' takes it where it can.")
-    if not possible or self._layout == 'dense' or (
-        self._layout == 'auto' and not self._devices.is_one_cpu):
-      return None
-    batch_size, nb_nodes = next(
-        x.data.shape for x in inputs if x.name == 'pos')
-    nb_pairs = batch_size * nb_nodes**2
-    if self._layout == 'auto' and nb_pairs < _SPARSE_FROM_PAIRS:
-      return None
-    # Lists of many graphs are alike in length; single graphs are not, and
-    # someone waits for the answer.
-    edge_list = edge_lists.from_inputs(inputs, padded_size,
-                                       fine=batch_size == 1,
-                                       uniform=self._has_edge_states)
-    if (self._layout == 'auto'
-        and len(edge_list.pairs) > _DENSE_FROM * nb_pairs):
-      return None
-    return edge_list
 
   def _index(self, algorithm_index: Optional[int]) -> int:
     if algorithm_index is None and len(self._spec) == 1:
@@ -345,34 +357,7 @@ class ReasonerModel(clrs.models.BaselineModel):
                    ) -> Dict[str, clrs.DataPoint]:
     """Hard predictions from what the decoders put out."""
     return clrs_private.postprocess(
-        self._spec[index], output_preds, sinkhorn_temperature=0.1,
-        sinkhorn_steps=50, hard=True)
-
-  def _confidence(self, output_preds: Dict[str, _Array], index: int
-                  ) -> Dict[str, Any]:
-    """The probabilities of what `_postprocess` chooses, and their mean.
-
-    Args:
-      output_preds: What the decoders put out.
-      index: That of the algorithm.
-
-    Returns:
-      `confidences` and `confidence` of `evaluate_instances`; nothing if all
-      outputs are numbers, which have no distribution.
-    """
-    soft = clrs_private.postprocess(
-        self._spec[index], output_preds, sinkhorn_temperature=0.1,
-        sinkhorn_steps=50, hard=False)
-    chosen = {name: (jnp.maximum(point.data, 1 - point.data)
-                     if point.type_ == clrs.Type.MASK
-                     else jnp.max(point.data, axis=-1))
-              for name, point in soft.items()
-              if point.type_ != clrs.Type.SCALAR}
-    if not chosen:
-      return {}
-    entries = [jnp.reshape(x, (len(x), -1)) for x in chosen.values()]
-    return dict(confidences=chosen, confidence=jnp.mean(
-        jnp.concatenate(entries, axis=1), axis=1))
+        self._spec[index], output_preds, hard=True, **confidences.SINKHORN)
 
   def _compute_grad(self, params, rng_key, batch, extra, algorithm_index):
     grads, metrics = jax.grad(self._loss, has_aux=True)(
@@ -420,13 +405,6 @@ class ReasonerModel(clrs.models.BaselineModel):
       return not self._freeze_processor
     owner = re.search(r'algo_(\d+)_', module)
     return owner is None or int(owner.group(1)) == algorithm_index
-
-
-def check_layout(layout: str) -> None:
-  """Raises a ValueError unless this is the name of a layout."""
-  if layout not in LAYOUTS:
-    raise ValueError(
-        f'layout must be one of {", ".join(LAYOUTS)}, got {layout!r}.')
 
 
 def task_loss(outputs, output_preds, node_mask=None) -> _Array:

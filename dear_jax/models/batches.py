@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Batches as the compiled programs of a model take them."""
 
-from typing import Iterable, NamedTuple, Optional, Tuple
+from typing import Any, Dict, Iterable, NamedTuple, Optional, Sequence, Tuple
 
 import clrs
 from dear_jax.networks import edge_lists
+from dear_jax.networks import padding
 import jax
 import numpy as np
 
@@ -22,6 +23,9 @@ class Batch(NamedTuple):
   # as long as the longest of them, rounded up, since a shape is compiled for.
   steps: Optional[_Array] = None
   slots: Optional[_Array] = None
+  # For what is solved in parts, as in `nets.Request`.
+  pause_at: Optional[_Array] = None
+  resume: Optional[Any] = None
 
 
 def convert(probes: Iterable[clrs.DataPoint]) -> Tuple[clrs.DataPoint, ...]:
@@ -60,6 +64,39 @@ def pad(probes: Iterable[clrs.DataPoint], size: int
                           np.pad(data, widths, constant_values=nothing))
 
   return tuple(pad_one(probe) for probe in probes)
+
+
+def node_mask(inputs: Sequence[clrs.DataPoint], size: int) -> np.ndarray:
+  """[B, size], ones at the nodes that inputs have before they are padded."""
+  mask = np.zeros((len(inputs[0].data), size), np.float32)
+  mask[:, :size_of(inputs)] = 1
+  return mask
+
+
+def crop(preds: Dict[str, clrs.DataPoint], instances: Dict[str, Any], size: int
+         ) -> Tuple[Dict[str, clrs.DataPoint], Dict[str, Any]]:
+  """What `evaluate_instances` says of the first `size` nodes, on the host.
+
+  On a device, every size would be another program.
+
+  Args:
+    preds: The predictions.
+    instances: How the instances fared.
+    size: How many nodes there are.
+
+  Returns:
+    Both, in numpy arrays.
+  """
+  arrays, instances = jax.device_get(
+      ({name: x.data for name, x in preds.items()}, instances))
+  if 'confidences' in instances:
+    # All axes but the first are of nodes: that of choices is gone.
+    instances['confidences'] = {
+        name: x[(slice(None),) + (slice(size),) * (x.ndim - 1)]
+        for name, x in instances['confidences'].items()}
+  return {name: clrs.DataPoint(name, x.location, x.type_,
+                               arrays[name][padding.crop(x, size)])
+          for name, x in preds.items()}, instances
 
 
 def size_of(inputs: Iterable[clrs.DataPoint]) -> int:

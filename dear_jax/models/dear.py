@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """DEARModel, which solves."""
 
+import dataclasses
 import functools
-from typing import Any, Callable, List, NamedTuple, Optional, Union
+from typing import Any, Callable, List, NamedTuple, Optional, Tuple, Union
 
 import clrs
 from dear_jax.fixed_points import implicit
@@ -11,7 +12,10 @@ from dear_jax.fixed_points import per_instance
 from dear_jax.fixed_points import solvers
 from dear_jax.models import alignment
 from dear_jax.models import base_model
+from dear_jax.models import batches
+from dear_jax.models import confidences
 from dear_jax.models import nar
+from dear_jax.models import parts
 from dear_jax.networks import nets
 from dear_jax.networks import pointers
 from dear_jax.networks import processors
@@ -156,6 +160,8 @@ class DEARModel(base_model.ReasonerModel):
     self._stochastic_depth = stochastic_depth
     self._teacher = teacher
     self._align_weight = align_weight
+    self._factory: Any = processor_factory
+    self._hidden_dim = hidden_dim
     super().__init__(
         spec=spec, dummy_trajectory=dummy_trajectory,
         processor_factory=processor_factory, hidden_dim=hidden_dim,
@@ -296,9 +302,10 @@ class DEARModel(base_model.ReasonerModel):
   def _evaluate(self, params, rng_key, batch, algorithm_index,
                 with_spectral_radius=False, with_confidence=False):
     net_output = self.net_fn.apply(
-        params, rng_key, [batch.inputs], repred=True,
+        params, rng_key, [batch.inputs], repred=True, with_gradient=False,
         algorithm_index=algorithm_index, edge_list=batch.edge_list,
-        with_spectral_radius=with_spectral_radius)
+        node_mask=batch.node_mask, with_spectral_radius=with_spectral_radius,
+        pause_at=batch.pause_at, resume=batch.resume)
     metrics = dict(
         task_loss=base_model.task_loss(batch.outputs, net_output.output_preds),
         **_solver_metrics(net_output.solution))
@@ -307,15 +314,47 @@ class DEARModel(base_model.ReasonerModel):
     solution = net_output.solution
     instances = dict(steps=solution.steps, residual=solution.residual,
                      converged=solution.converged)
+    if batch.resume is not None:
+      instances['paused'] = net_output.equilibrium.paused
     if with_confidence:
-      instances.update(self._confidence(net_output.output_preds,
-                                        algorithm_index))
+      instances.update(confidences.confidences(
+          self._spec[algorithm_index], net_output.output_preds,
+          batch.node_mask))
     return (self._postprocess(net_output.output_preds, algorithm_index),
             metrics, instances, net_output.equilibrium.nodes)
 
+  def _answer(self, rng_key, batch, index, nb_nodes, watch, compile_only):
+    """In parts, if the form of a solve's state is known beforehand."""
+    state_shapes = getattr(self._factory, 'state_shapes', None)
+    if state_shapes is None:
+      return super()._answer(rng_key, batch, index, nb_nodes, watch,
+                             compile_only)
+    limit = lambda size: nets.evaluation_limit(
+        self._factory.solver.max_iter, size, times=self._eval_iterations,
+        per_node=self._eval_iterations_per_node)
+    batch_size, padded = (len(batch.inputs[0].data),
+                          batches.size_of(batch.inputs))
+    nb_messages = (batch_size * padded**2 if batch.edge_list is None
+                   else len(batch.edge_list.pairs))
+    blank = _blank_state(
+        state_shapes, (batch_size, padded, nb_messages // batch_size,
+                       self._hidden_dim),
+        dataclasses.replace(self._factory.solver, max_iter=limit(padded)))
+
+    def call(state, pause_at):
+      state, pause_at = self._devices.replicate((state, pause_at))
+      preds, instances = super(DEARModel, self)._answer(
+          rng_key, batch._replace(resume=state, pause_at=pause_at), index,
+          nb_nodes, None, compile_only)
+      return (preds, instances), instances.pop('paused')
+
+    return parts.run(call, blank, limit=0 if compile_only else limit(nb_nodes),
+                     operations=4 * nb_messages * self._hidden_dim**2,
+                     watch=watch)
+
   def _evaluate_iterates(self, params, rng_key, batch, algorithm_index):
     net_output = self.net_fn.apply(
-        params, rng_key, [batch.inputs], repred=True,
+        params, rng_key, [batch.inputs], repred=True, with_gradient=False,
         algorithm_index=algorithm_index, edge_list=batch.edge_list,
         return_trajectory=True, decode_iterates=True)
     solution = net_output.solution
@@ -323,6 +362,12 @@ class DEARModel(base_model.ReasonerModel):
     return jax.vmap(postprocess)(net_output.iterate_preds), dict(
         steps=solution.steps, residual=solution.residual,
         converged=solution.converged, residuals=solution.residuals)
+
+
+@functools.lru_cache(maxsize=32)
+def _blank_state(state_shapes: Callable[..., Any], sizes: Tuple[int, ...],
+                 config: solvers.SolverConfig):
+  return solvers.blank_state(state_shapes(*sizes), config)
 
 
 def _without_failed(outputs, output_preds, failed: _Array):

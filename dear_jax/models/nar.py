@@ -6,6 +6,7 @@ from typing import List, Optional, Union
 
 import clrs
 from dear_jax.models import base_model
+from dear_jax.models import confidences
 from dear_jax.networks import nets
 from dear_jax.networks import pointers
 from dear_jax.networks import processors
@@ -103,14 +104,15 @@ class NARModel(base_model.ReasonerModel):
     net_output = self.net_fn.apply(
         params, rng_key, [batch.inputs], repred=True,
         algorithm_index=algorithm_index, steps=batch.steps,
-        edge_list=batch.edge_list)
+        edge_list=batch.edge_list, node_mask=batch.node_mask)
     metrics = dict(
         task_loss=base_model.task_loss(batch.outputs, net_output.output_preds),
         **_step_metrics(net_output.steps))
     instances = dict(steps=net_output.steps)
     if with_confidence:
-      instances.update(self._confidence(net_output.output_preds,
-                                        algorithm_index))
+      instances.update(confidences.confidences(
+          self._spec[algorithm_index], net_output.output_preds,
+          batch.node_mask))
     return (self._postprocess(net_output.output_preds, algorithm_index),
             metrics, instances, net_output.hidden)
 

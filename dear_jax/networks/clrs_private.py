@@ -29,6 +29,7 @@ try:
   from clrs._src.baselines import accum_opt_update
   from clrs._src.decoders import construct_decoders
   from clrs._src.decoders import decode_fts
+  from clrs._src.decoders import log_sinkhorn
   from clrs._src.decoders import postprocess
   from clrs._src.encoders import accum_adj_mat
   from clrs._src.encoders import accum_edge_fts
@@ -58,6 +59,7 @@ __all__ = (
     'decode_fts',
     'fuse_perm_and_mask',
     'get_processor_factory',
+    'log_sinkhorn',
     'Net',
     'NetChunked',
     'output_loss',
@@ -84,6 +86,7 @@ _ARGUMENTS = (
     # CLRS's own, also while `registry.register` has put ours in its place.
     (inspect.unwrap(get_processor_factory),
      'kind use_ln nb_triplet_fts nb_heads'),
+    (log_sinkhorn, 'x steps temperature zero_diagonal noise_rng_key'),
     (output_loss, 'truth pred nb_nodes'),
     (postprocess, 'spec preds sinkhorn_temperature sinkhorn_steps hard'),
     (preprocess, 'dp nb_nodes'),

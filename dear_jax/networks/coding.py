@@ -24,6 +24,7 @@ from dear_jax.networks import edge_lists
 from dear_jax.networks import hosts
 from dear_jax.networks import kinds
 from dear_jax.networks import layers
+from dear_jax.networks import padding
 from dear_jax.networks import pointers
 from dear_jax.networks import processors
 from dear_jax.networks import triplet_decoder
@@ -230,6 +231,10 @@ class CodingNet(clrs_private.Net):
     if not repred and self._dropout_prob:
       hidden = hk.dropout(hk.next_rng_key(), self._dropout_prob, hidden)
     states = jnp.concatenate([encoded.node_fts, hidden], axis=-1)
+    decoded_spec = spec
+    if node_mask is not None:
+      states = padding.copies_of_first(states, node_mask)
+      decoded_spec = padding.as_pointers(spec)
 
     all_pairs = dict(self.decoders[index])
     output_preds = {}
@@ -261,7 +266,7 @@ class CodingNet(clrs_private.Net):
         edge_embeddings.append(edges)
       output_preds.update(clrs_private.decode_fts(
           decoders=all_pairs,
-          spec=spec,
+          spec=decoded_spec,
           h_t=states,
           adj_mat=encoded.adj_mat,
           edge_fts=jnp.concatenate(edge_embeddings, axis=-1),
@@ -397,13 +402,16 @@ def _adjust_logits(spec: clrs.Spec, preds: Dict[str, _Array],
   for name, logits in preds.items():
     _, location, type_ = spec[name]
     if type_ == clrs.Type.PERMUTATION_POINTER:
+      if node_mask is not None:
+        logits = padding.permutation(logits, node_mask)
       logits = permutation_logits(logits)
     elif type_ == clrs.Type.POINTER and location in restricted:
       logits = (pointers.restrict_nodes(logits, adj_mat)
                 if location == clrs.Location.NODE
                 else pointers.restrict_edges(logits, inputs))
-    assert node_mask is None or type_ == clrs.Type.POINTER
-    adjusted[name] = pointers.restrict_to(logits, node_mask)
+    if node_mask is not None:
+      logits = padding.mask_choices(logits, type_, node_mask)
+    adjusted[name] = logits
   return adjusted
 
 

@@ -8,7 +8,8 @@ numbered through; it is made on the host and padded to one of few lengths, since
 every length is compiled for.
 """
 
-from typing import Iterable, NamedTuple, Optional, Tuple, Union
+import functools
+from typing import Callable, Iterable, NamedTuple, Optional, Tuple, Union
 
 import clrs
 import jax
@@ -37,6 +38,7 @@ class Neighbours(NamedTuple):
 def from_inputs(inputs: Iterable[clrs.DataPoint],
                 size: Optional[int] = None,
                 fine: bool = False,
+                length_for: Optional[Callable[[int], int]] = None,
                 uniform: bool = False) -> EdgeList:
   """Lists the pairs between which messages pass.
 
@@ -48,7 +50,9 @@ def from_inputs(inputs: Iterable[clrs.DataPoint],
     size: How many nodes to number every graph with, if it is to have nodes
       without edges at its end.
     fine: As in `padded_length`.
+    length_for: How long a list of so many edges is to be, in place of that.
     uniform: Whether all graphs are to have as many entries, for `by_instance`.
+      Then both go by the edges of the largest graph.
 
   Returns:
     The list, in numpy arrays.
@@ -61,15 +65,17 @@ def from_inputs(inputs: Iterable[clrs.DataPoint],
   connected = connected | connected.transpose(0, 2, 1)
   connected |= np.eye(connected.shape[1], dtype=bool)
   graph, receivers, senders = np.nonzero(connected)
+  if length_for is None:
+    length_for = functools.partial(padded_length, fine=fine)
   if uniform:
     counts = np.bincount(graph, minlength=len(connected))
-    room = padded_length(int(max(counts)), fine)
+    room = length_for(int(max(counts)))
     length = len(connected) * room
     firsts = np.cumsum(counts) - counts
     places = np.arange(len(graph)) + (
         np.arange(len(connected)) * room - firsts)[graph]
   else:
-    length = padded_length(len(graph), fine)
+    length = length_for(len(graph))
     places = np.arange(len(graph))
   def pad(values, value):
     result = np.full(length, value, np.int32)

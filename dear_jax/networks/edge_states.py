@@ -37,7 +37,7 @@ class EdgePGN(steps.PGN):
   def __init__(self, out_size: int, *, use_ln: bool = True,
                name: str = 'pgn_edges'):
     super().__init__(out_size, use_ln=use_ln, name=name)
-    self._edge_size = max(1, out_size // 4)
+    self._edge_size = _edge_size(out_size)
     self._edge_state = hk.Linear(out_size, with_bias=False, name='edge_state')
     self._edge_update = hk.Linear(self._edge_size, name='edge_update')
     self._edge_gate = hk.Linear(self._edge_size, name='edge_gate')
@@ -176,6 +176,19 @@ def _connections(context: _Context) -> Tuple[
         maxima, (batch_size, nb_nodes + 1, -1))[:, :nb_nodes]
 
   return to_pairs, to_nodes
+
+
+def state_shapes(batch_size: int, nb_nodes: int, nb_edges: int, out_size: int
+                 ) -> steps.State:
+  """What a state looks like, as `steps.state_shapes`."""
+  return dict(
+      nodes=steps.state_shapes(batch_size, nb_nodes, nb_edges, out_size),
+      edges=jax.ShapeDtypeStruct(
+          (batch_size, nb_edges, _edge_size(out_size)), jnp.float32))
+
+
+def _edge_size(out_size: int) -> int:
+  return max(1, out_size // 4)
 
 
 STEPS = {kinds.PGN_EDGES: EdgePGN, kinds.EDGE: PairPGN}

@@ -60,6 +60,32 @@ def takes_edge_lists(kind: str) -> bool:
   return kind in ('dear_pgn', PGN_EDGES)
 
 
+def ignores_padding(kind: str, norm: str) -> bool:
+  """Whether nodes that are padding change nothing at all of a kind's results.
+
+  They do where random features are drawn, as many as there are nodes. Among the
+  kinds of CLRS they do where a maximum or a softmax over all nodes is taken
+  whatever the adjacency matrix: in triplets, in the memory of memory networks,
+  and in the bias of masks, which is the least of all logits. The paper's
+  triplets know which nodes there are. Of the steps of a user only those are
+  trusted that take lists of edges, as training pads these too.
+
+  Args:
+    kind: Of the processor.
+    norm: What its step ends with.
+
+  Returns:
+    Whether graphs of several sizes may share a program.
+  """
+  if norm == 'granola':
+    return False
+  if kind in OWN_KINDS:
+    return True
+  if kind in registered:
+    return registered[kind].takes_edge_lists
+  return not any(x in kind for x in ('triplet', 'memnet', 'mask'))
+
+
 def takes_setting(kind: str, setting: str) -> bool:
   """Whether this kind is a step of the user's own that takes a setting."""
   return kind in registered and setting in registered[kind].settings

@@ -4,7 +4,7 @@
 
 import dataclasses
 import functools
-from typing import Any, Dict, NamedTuple, Optional, Sequence
+from typing import Any, Dict, NamedTuple, Optional, Sequence, Tuple
 
 import clrs
 from dear_jax.fixed_points import per_instance
@@ -56,6 +56,10 @@ class Request(NamedTuple):
     return_trajectory: As in `dear_jax.fixed_point`.
     decode_iterates: Whether to decode every state of the trajectory, which
       has to be asked for.
+    with_gradient: Whether the solve has a gradient. In evaluation, limits go by
+      the nodes of `node_mask` only without one.
+    pause_at: [], after how many evaluations in all to pause such a solve.
+    resume: From where to go on with it: `paused` of an earlier equilibrium.
   """
   repred: bool
   with_penalty: bool = False
@@ -66,6 +70,9 @@ class Request(NamedTuple):
   shift: Optional[_Array] = None
   return_trajectory: bool = False
   decode_iterates: bool = False
+  with_gradient: bool = True
+  pause_at: Optional[_Array] = None
+  resume: Optional[Any] = None
 
 
 class EquilibriumNet(coding.CodingNet):
@@ -112,10 +119,9 @@ class EquilibriumNet(coding.CodingNet):
                asked: Request) -> NetOutput:
     inputs, is_sound = coding.without_nonsense(inputs)
     encoded = self.encode(inputs, index, asked.edge_list)
-    solver = self.equilibrium.solver
+    solver, part = self.equilibrium.solver, None
     if asked.repred:
-      solver = dataclasses.replace(solver, max_iter=self._eval_limit(
-          solver.max_iter, nb_nodes=encoded.node_fts.shape[1]))
+      solver, part = self._part(asked, solver, encoded.node_fts.shape[1])
     noise = None
     if not asked.repred and self._noise_stddev:
       noise = self._noise_stddev * jax.random.normal(
@@ -124,7 +130,7 @@ class EquilibriumNet(coding.CodingNet):
         *encoded, jnp.zeros_like(encoded.node_fts), node_mask=asked.node_mask,
         noise=noise, solver=solver, edge_list=asked.edge_list,
         split=self._split, backward_probe=asked.backward_probe,
-        return_trajectory=asked.return_trajectory)
+        return_trajectory=asked.return_trajectory, part=part)
     result = result.without(~is_sound)
     hidden, edges = result.nodes, result.edges
     if self._stochastic_depth and not asked.repred:
@@ -154,9 +160,36 @@ class EquilibriumNet(coding.CodingNet):
         jacobian_penalty=penalty, spectral_radius=radius, equilibrium=result,
         iterate_preds=iterate_preds)
 
+  def _part(self, asked: Request, solver: solvers.SolverConfig,
+            nb_nodes: int) -> Tuple[Any, Optional[processors.Part]]:
+    """The solver of an evaluation, and how far it is to go.
 
-def evaluation_limit(max_iter: int, nb_nodes: int, times: int = 4,
-                     per_node: int = 2) -> int:
+    Args:
+      asked: What is asked of the net.
+      solver: That of training.
+      nb_nodes: The size of the graphs, nodes that are padding included.
+
+    Returns:
+      Both. Nodes that are padding do not make the limit higher.
+    """
+    limits = [] if asked.pause_at is None else [asked.pause_at]
+    if asked.node_mask is not None:
+      limits.append(self._eval_limit(
+          solver.max_iter, nb_nodes=count_nodes(asked.node_mask)))
+    limit = functools.reduce(jnp.minimum, limits) if limits else None
+    return dataclasses.replace(solver, max_iter=self._eval_limit(
+        solver.max_iter, nb_nodes=nb_nodes)), (
+            None if asked.with_gradient else processors.Part(
+                limit=limit, state=asked.resume))
+
+
+def count_nodes(node_mask: _Array) -> _Array:
+  """[], how many nodes the largest graph of a batch has."""
+  return jnp.max(jnp.sum(node_mask > 0.5, axis=1))
+
+
+def evaluation_limit(max_iter: int, nb_nodes: Any, times: int = 4,
+                     per_node: int = 2) -> Any:
   """The most iterations of a solve that nothing is learnt from.
 
   News travels by one edge an iteration, so that a graph may need as many as it
@@ -164,14 +197,15 @@ def evaluation_limit(max_iter: int, nb_nodes: int, times: int = 4,
 
   Args:
     max_iter: The limit in training.
-    nb_nodes: The size of the graph.
+    nb_nodes: The size of the graph; a number, or an array [].
     times: How many times that limit there are at least.
     per_node: How many there are at least for every node.
 
   Returns:
     The limit.
   """
-  return max(times * max_iter, per_node * nb_nodes)
+  largest = max if isinstance(nb_nodes, int) else jnp.maximum
+  return largest(times * max_iter, per_node * nb_nodes)
 
 
 def _decode_iterates(decode, result: processors.EquilibriumResult,
@@ -305,7 +339,7 @@ class TerminatingNet(coding.CodingNet):
       if stop:
         loss = _termination_loss(stop(pooled), steps)
     else:
-      state, steps = _unroll_until(problem, asked.steps, stop)
+      state, steps = _unroll_until(problem, asked.steps, stop, node_mask)
     hidden = problem.nodes(state)
     return UnrolledOutput(
         output_preds=self.decode(
@@ -359,13 +393,15 @@ def _unroll(problem: processors.Problem, steps: _Array, slots: _Array,
   return state, pooled, states
 
 
-def _unroll_until(problem: processors.Problem, steps: Optional[_Array], stop):
+def _unroll_until(problem: processors.Problem, steps: Optional[_Array], stop,
+                  node_mask: Optional[_Array]):
   """Takes steps until all instances are done, without a gradient.
 
   Args:
     problem: What to unroll.
     steps: [B], or None to ask `stop`.
     stop: Maps pooled states [B, F] to logits [B] of stopping.
+    node_mask: [B, N], 0 at nodes that are padding.
 
   Returns:
     The last state, and how many steps were taken, [B].
@@ -374,7 +410,8 @@ def _unroll_until(problem: processors.Problem, steps: Optional[_Array], stop):
   batch_size, nb_nodes, _ = nodes.shape
   if steps is None:
     assert stop is not None
-    limit = jnp.full(batch_size, _MAX_STEPS_PER_NODE * nb_nodes)
+    most = nb_nodes if node_mask is None else count_nodes(node_mask)
+    limit = jnp.full(batch_size, _MAX_STEPS_PER_NODE * most)
   else:
     limit = steps
 
@@ -384,7 +421,7 @@ def _unroll_until(problem: processors.Problem, steps: Optional[_Array], stop):
     taken += ~done
     done |= taken >= limit
     if steps is None:
-      done |= stop(_pool(problem.nodes(state), None)) > 0
+      done |= stop(_pool(problem.nodes(state), node_mask)) > 0
     return state, taken, done
 
   state, taken, _ = hk.while_loop(

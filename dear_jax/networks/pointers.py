@@ -3,10 +3,11 @@
 """Which nodes a pointer can be, and logits that leave the others out."""
 
 import functools
-from typing import FrozenSet, Optional, Sequence, Union
+from typing import FrozenSet, Sequence, Union
 
 import clrs
 from dear_jax.networks import hosts
+from dear_jax.networks import padding
 import jax
 import jax.numpy as jnp
 
@@ -19,9 +20,7 @@ Rule = Union[bool, str, None]
 NODES = 'nodes'
 _RULES = (None, True, False, NODES)
 
-# A finite stand-in for minus infinity: its softmax is exactly zero, and its
-# product with a zero of a one-hot target is no NaN.
-NO_EDGE = -1e9
+NO_EDGE = padding.NEVER
 
 
 def lie_on_edges(spec: clrs.Spec) -> bool:
@@ -117,11 +116,3 @@ def restrict_edges(logits: _Array, inputs: Sequence[clrs.DataPoint]) -> _Array:
   is_first = jnp.eye(logits.shape[1], dtype=bool)[:, None]  # [i, 1, k]
   has_edge = jnp.swapaxes(edges, 1, 2)[:, None]  # [B, 1, j, k]
   return jnp.where(is_first | has_edge, logits, NO_EDGE)
-
-
-def restrict_to(logits: _Array, node_mask: Optional[_Array]) -> _Array:
-  """Leaves out nodes that are padding; `node_mask` is [B, N], 0 there."""
-  if node_mask is None:
-    return logits
-  is_node = jnp.expand_dims(node_mask > 0.5, range(1, logits.ndim - 1))
-  return jnp.where(is_node, logits, NO_EDGE)

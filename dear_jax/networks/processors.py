@@ -7,16 +7,11 @@ A *step* (see steps.py) is what a neural algorithmic reasoner repeats.
 of its next state.
 """
 
-import dataclasses
 import inspect
-import math
 from typing import Any, Callable, NamedTuple, Optional, Tuple
 
-import chex
-from dear_jax.fixed_points import diagnostics
 from dear_jax.fixed_points import implicit
-from dear_jax.fixed_points import per_instance
-from dear_jax.fixed_points import regularisers
+from dear_jax.fixed_points import iterations
 from dear_jax.fixed_points import solvers
 from dear_jax.networks import cayley_step
 from dear_jax.networks import clrs_private
@@ -26,6 +21,7 @@ from dear_jax.networks import gradients
 from dear_jax.networks import hosts
 from dear_jax.networks import kinds
 from dear_jax.networks import own_steps
+from dear_jax.networks import solved
 from dear_jax.networks import steps
 from dear_jax.networks import subsets
 import haiku as hk
@@ -43,6 +39,7 @@ known_kinds = kinds.known_kinds
 CONNECTIVITIES = ('graph', 'full', 'self')
 
 PGN = steps.PGN
+EquilibriumResult = solved.EquilibriumResult
 
 # CLRS's own function, also while `register` has put ours in its place.
 _CLRS_FACTORY = inspect.unwrap(clrs_private.get_processor_factory)
@@ -57,98 +54,10 @@ class Problem(NamedTuple):
   edges: Callable[[_State], Optional[_Array]]  # for the decoders, [B, N, N, F]
 
 
-class EquilibriumResult(NamedTuple):
-  """A solved batch, and the step that it is a fixed point of."""
-  solution: solvers.Solution
-  nodes: _Array  # [B, N, F]
-  edges: Optional[_Array]  # [B, N, N, F]
-  fun: Callable[..., _State]  # fun(state, *args) -> state
-  args: Tuple[Any, ...]
-  of_nodes: Callable[[_State], _Array]  # gets their part out of any state
-  of_edges: Callable[[_State], Optional[_Array]]  # as `edges`, of any state
-
-  def without(self, failed: _Array) -> 'EquilibriumResult':
-    """The same, with these instances [B] among those that failed."""
-    solution = self.solution
-    return self._replace(solution=dataclasses.replace(
-        solution, failed=solution.failed | failed,
-        converged=solution.converged & ~failed))
-
-  def jacobian_penalty(self, key: chex.PRNGKey, fraction: float = 1.0
-                       ) -> _Array:
-    """Estimates `||J||_F^2 / size` at the solution.
-
-    Args:
-      key: Source of the random directions, and of the instances.
-      fraction: The share of the batch to estimate it on. Its gradient is among
-        the most expensive things in a training step, and an estimate on few
-        instances is about as good.
-
-    Returns:
-      A scalar.
-    """
-    batch_size = len(self.nodes)
-    count = math.ceil(fraction * batch_size)
-    key, choice_key = jax.random.split(key)
-    sound = self._with_copies_of_failed()
-    is_sound = ~self.solution.failed
-    if count == batch_size:
-      return regularisers.jacobian_penalty(
-          self.fun, sound.solution.value, *sound.args, key=key, mask=is_sound)
-    instances, value, args = sound._take(
-        jax.random.permutation(choice_key, batch_size)[:count])
-    return regularisers.jacobian_penalty(
-        self.fun, value, *args, key=key, mask=is_sound.at[instances].get(
-            mode='fill', fill_value=False))
-
-  def residual_penalty(self, wanted_steps: _Array) -> _Array:
-    """How much one more step would change, as a share of the state.
-
-    Args:
-      wanted_steps: How many steps a solve may take. An instance that takes no
-        more does not count, one that takes k times as many counts k^2 - 1
-        times. With 0 all of them count once.
-
-    Returns:
-      A scalar.
-    """
-    sound = self._with_copies_of_failed()
-    steps = self.solution.steps.astype(self.nodes.dtype)
-    excess = jnp.square(steps / jnp.where(wanted_steps > 0, wanted_steps, 1))
-    weights = jnp.where(wanted_steps > 0, jnp.maximum(excess - 1, 0), 1)
-    # Most batches of most tasks have no long solve, and then it costs nothing.
-    return jax.lax.cond(
-        jnp.any(weights > 0),
-        lambda args: regularisers.residual_penalty(
-            self.fun, sound.solution.value, *args, mask=~self.solution.failed,
-            weights=weights),
-        lambda args: jnp.zeros((), weights.dtype), sound.args)
-
-  def spectral_radius(self, key: chex.PRNGKey, count: int = 4) -> _Array:
-    """The mean over some instances of the step's spectral radius."""
-    batch_size = len(self.nodes)
-    count = min(count, batch_size)
-    instances, value, args = self._take(jnp.arange(count))
-    radius = diagnostics.spectral_radius(self.fun, value, *args, key=key)
-    return jnp.mean(radius, where=instances < batch_size)
-
-  def _with_copies_of_failed(self) -> 'EquilibriumResult':
-    """With a sound instance in place of each that failed."""
-    failed = self.solution.failed
-    source = jnp.argmin(failed)
-    value = per_instance.copy(self.solution.value, failed, source)
-    return self._replace(
-        solution=dataclasses.replace(self.solution, value=value),
-        args=subsets.Subsets().replace(self.args, failed, source))
-
-  def _take(self, instances: _Array) -> Tuple[_Array, _State, Any]:
-    """Some instances, as far as there is room, with their part of all else."""
-    instances = subsets.without_overflow(
-        self.args, jnp.sort(instances), len(self.nodes))
-    value = jax.tree_util.tree_map(
-        lambda x: jnp.take(x, instances, axis=0, mode='clip'),
-        self.solution.value)
-    return instances, value, subsets.Subsets().take(self.args, instances)
+class Part(NamedTuple):
+  """A part of a solve, as `solvers.solve_up_to` has it."""
+  limit: Optional[_Array] = None  # []
+  state: Optional[iterations.State] = None
 
 
 class Equilibrium(clrs_private.Processor):
@@ -242,7 +151,8 @@ class Equilibrium(clrs_private.Processor):
             edge_list: Optional[edge_lists.EdgeList] = None,
             split: bool = True,
             backward_probe: Optional[_Array] = None,
-            return_trajectory: bool = False) -> EquilibriumResult:
+            return_trajectory: bool = False,
+            part: Optional[Part] = None) -> EquilibriumResult:
     """Solves `H = P(H, inputs)` (equation 4 of the paper).
 
     Args:
@@ -262,6 +172,8 @@ class Equilibrium(clrs_private.Processor):
       split: Whether the last quarter of a batch is solved on its own.
       backward_probe: As in `dear_jax.fixed_point`.
       return_trajectory: As there.
+      part: Where to begin and where to pause. A solve with it has no gradient,
+        and takes nothing from the settings of gradients.
 
     Returns:
       The solution, along with the step.
@@ -269,6 +181,7 @@ class Equilibrium(clrs_private.Processor):
     problem = self.problem(node_fts, edge_fts, graph_fts, adj_mat, hidden,
                            node_mask=node_mask, noise=noise,
                            edge_list=edge_list)
+    paused = None
     if hk.running_init():
       batch = hidden.shape[:1]  # one step made all parameters; nothing to solve
       solution = solvers.Solution(
@@ -278,6 +191,12 @@ class Equilibrium(clrs_private.Processor):
           converged=jnp.zeros(batch, bool),
           failed=jnp.zeros(batch, bool),
           evaluations=jnp.ones(()))
+    elif part is not None:
+      solution, paused = solvers.solve_up_to(
+          problem.fun, problem.start, *problem.args,
+          config=solver or self.solver, limit=part.limit, state=part.state,
+          subsets=subsets.Subsets() if split else None,
+          return_trajectory=return_trajectory)
     else:
       solution = implicit.fixed_point(
           problem.fun, problem.start, *problem.args,
@@ -288,7 +207,8 @@ class Equilibrium(clrs_private.Processor):
     return EquilibriumResult(
         solution=solution, nodes=problem.nodes(solution.value),
         edges=problem.edges(solution.value), fun=problem.fun,
-        args=problem.args, of_nodes=problem.nodes, of_edges=problem.edges)
+        args=problem.args, of_nodes=problem.nodes, of_edges=problem.edges,
+        paused=paused)
 
   def problem(self, node_fts: _Array, edge_fts: steps.EdgeFeatures,
               graph_fts: _Array, adj_mat: _Array, hidden: _Array, *,
@@ -446,5 +366,11 @@ def get_processor_factory(
   # Models read what a factory makes from its attributes.
   vars(factory).update(
       cgp=cgp, has_edge_states=kind == kinds.PGN_EDGES, takes_edge_lists=(
-          kinds.takes_edge_lists(kind) and not fully_connected))
+          kinds.takes_edge_lists(kind) and not fully_connected),
+      ignores_padding=kinds.ignores_padding(kind, norm),
+      is_cubic='triplet' in kind or kind == kinds.EDGE, solver=solver,
+      # What the state of a solve looks like is known without making one.
+      state_shapes=None if cgp or own else (
+          edge_states.state_shapes if kind in edge_states.STEPS
+          else steps.state_shapes))
   return factory

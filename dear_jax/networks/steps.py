@@ -50,6 +50,23 @@ class NodeStates:
     return state
 
 
+def state_shapes(batch_size: int, nb_nodes: int, nb_edges: int, out_size: int
+                 ) -> State:
+  """What a state of the nodes alone looks like, without making one.
+
+  Args:
+    batch_size: How many graphs there are.
+    nb_nodes: Nodes of each, with padding.
+    nb_edges: Entries of its list of edges, or all pairs of its nodes.
+    out_size: Width of the states of nodes.
+
+  Returns:
+    Shapes and types.
+  """
+  del nb_edges
+  return jax.ShapeDtypeStruct((batch_size, nb_nodes, out_size), jnp.float32)
+
+
 class Step(NodeStates, clrs_private.Processor):
   """Where a step of one's own begins: it needs `prepare` and `step`.
 

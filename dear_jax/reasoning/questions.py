@@ -143,6 +143,12 @@ def argument_names(task: str) -> Tuple[str, ...]:
   return _FORMS[task].names
 
 
+def is_directed(task: str) -> bool:
+  """Whether edges of the task's graphs have a direction."""
+  form = _FORMS[task]
+  return isinstance(form, _Graph) and form.is_directed
+
+
 def _arguments(task: str, names: Tuple[str, ...], args: Sequence[Any],
                kwargs: Mapping[str, Any]) -> Dict[str, Any]:
   """Puts arguments by position and by name together."""

@@ -2,38 +2,38 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trained models that answer questions about one's own graphs and arrays."""
 
+import contextlib
 import dataclasses
-import importlib.resources
+import functools
 import json
 import os
 import pathlib
-from typing import Any, Dict, List, Optional, Tuple, Union
+from typing import Any, Dict, Iterable, Optional, Set, Tuple, Union
 
 import clrs
-from dear_jax.data import logs
 from dear_jax.data import samplers
 from dear_jax.data import scoring
+from dear_jax.models import batches
 from dear_jax.reasoning import answers
+from dear_jax.reasoning import examples
 from dear_jax.reasoning import questions
+from dear_jax.reasoning import sources
 from dear_jax.reasoning import tracing
+from dear_jax.reasoning import waiting
 from dear_jax.reports import pictures
 from dear_jax.training import builders
-from dear_jax.training import checkpoints
+from dear_jax.training import compile_cache
 from dear_jax.training import configs
-from dear_jax.training import run_folder
 import jax
 import numpy as np
 
-_Array = np.ndarray
 _Outputs = answers.Outputs
 
-_SUFFIX = '.npz'
-_FORMAT = 1
+shipped = sources.shipped
 
-# Up to this many pairs of nodes in a batch, messages are computed on all of
-# them. Lists of edges would be a little faster, but someone who asks about
-# graphs one by one would wait for a new program for every length of list.
-_DENSE_UP_TO_PAIRS = 2**14
+# What `warm_up` compiles for unless told otherwise.
+_WARM_SIZES = (16, 64)
+
 
 class Reasoner:
   """A trained model that takes and gives numpy arrays; see `load`.
@@ -44,12 +44,14 @@ class Reasoner:
     config: The settings that the model was trained with, with those of the
       solver that it answers with.
     made_by: The commands that made it, if it came with them.
+    verbose: Whether to say so when someone has to wait for the compiler.
   """
 
   def __init__(self, config: configs.TrainConfig, params: Any, *,
                algorithm: Optional[str] = None,
                is_limit: bool = False,
-               made_by: Optional[str] = None):
+               made_by: Optional[str] = None,
+               verbose: bool = True):
     """Constructs a reasoner; `load` is easier.
 
     Args:
@@ -58,11 +60,13 @@ class Reasoner:
       algorithm: Which of its algorithms to answer for, if it has several.
       is_limit: As in `builders.build_model`.
       made_by: The commands that made it.
+      verbose: As in `load`.
     """
     self.task = _choose_algorithm(config.algorithms, algorithm)
     self.arguments = questions.argument_names(self.task)
     self.config = config
     self.made_by = made_by
+    self.verbose = verbose
     self._index = config.algorithms.index(self.task)
     self._params = params
     self._is_limit = is_limit
@@ -71,14 +75,20 @@ class Reasoner:
             name, size=samplers.min_size(name), batch_size=1, seed=0,
             split='test', with_lengths=config.model == 'nar')
         for name in config.algorithms]
-    self._models: Dict[str, Any] = {}
+    self._programs: Set[Any] = set()
 
   def __repr__(self) -> str:
     return (f'Reasoner({self.task}({", ".join(self.arguments)}), '
             f'processor={self.config.processor}, '
             f'hidden_size={self.config.hidden_size})')
 
-  def __call__(self, *args: Any, details: bool = False, **kwargs: Any
+  @property
+  def nb_programs(self) -> int:
+    """How many programs its questions have needed so far."""
+    return len(self._programs)
+
+  def __call__(self, *args: Any, details: bool = False,
+               progress: Union[bool, waiting.Watch] = False, **kwargs: Any
                ) -> Union[_Outputs, Tuple[_Outputs, answers.Details]]:
     """Answers a question, or a batch of questions of one size.
 
@@ -89,12 +99,19 @@ class Reasoner:
     All of them may have a batch axis in front.
 
     Weights and keys that are not in the range of those in training, from 0 to
-    1, are brought into it in a way that does not change the answer. The first
-    question of a size waits for the compiler.
+    1, are brought into it in a way that does not change the answer.
+
+    Questions of other sizes get nodes that are none, up to the next size on a
+    short ladder, so that few of them wait for the compiler; the answers are the
+    same. The first one on a rung does wait: see `warm_up`. A solve that takes
+    long can be watched, and Ctrl-C ends it.
 
     Args:
       *args: The question, in the order of `arguments`.
       details: Whether to tell how the answer was found.
+      progress: Whether to show how far the solve is, on stderr; or a function
+        to be called with the number of iterations so far, the most that there
+        may be, and the residual.
       **kwargs: The question, by name.
 
     Returns:
@@ -103,14 +120,16 @@ class Reasoner:
 
     Raises:
       ValueError: if the question is not one that the task answers.
+      KeyboardInterrupt: on Ctrl-C, within about a second.
     """
+    waiting.check_progress(progress)
     question = self._read(args, kwargs)
     feedback = self._pose(question, with_outputs=False)
-    preds, found = self._model(question).evaluate_instances(
-        jax.random.PRNGKey(0), feedback, self._index, with_confidence=True,
-        by_entry=True)
+    with contextlib.ExitStack() as stack:
+      watch = (stack.enter_context(waiting.Bar()) if progress is True
+               else progress or None)
+      preds, found = self._answer(feedback.features, watch)
     outputs = answers.plain(preds)
-    found = jax.device_get(found)
     if question.is_single:
       outputs, found = jax.tree_util.tree_map(
           lambda x: x[0], (outputs, found))
@@ -138,9 +157,7 @@ class Reasoner:
     """
     question = self._read(args, kwargs)
     feedback = self._pose(question, with_outputs=True)
-    preds, _ = self._model(question).evaluate_instances(
-        jax.random.PRNGKey(0), feedback._replace(outputs=[]), self._index,
-        with_confidence=True)
+    preds, _ = self._answer(feedback.features)
     outputs = answers.plain(preds)
     truth = answers.plain({x.name: x for x in feedback.outputs})
     score = scoring.SampleScores(feedback.outputs, preds).scores()['score']
@@ -175,7 +192,7 @@ class Reasoner:
     if not question.is_single:
       raise ValueError('draw takes one question at a time, not a batch.')
     feedback = self._pose(question, with_outputs=True)
-    trace = tracing.trace(self._model(question), feedback, self._index)
+    trace = tracing.trace(self._model, feedback, self._index)
     picture = (trace, feedback, self.task)
     figure = pictures.strip(*picture, tol=self.config.tol)
     if path is not None and os.fspath(path).lower().endswith('.gif'):
@@ -198,15 +215,15 @@ class Reasoner:
         was.
     """
     path = pathlib.Path(path)
-    if path.suffix != _SUFFIX:
-      raise ValueError(f'The name of the file must end in {_SUFFIX}, got '
-                       f'{path.name!r}.')
+    if path.suffix != sources.SUFFIX:
+      raise ValueError(f'The name of the file must end in {sources.SUFFIX}, '
+                       f'got {path.name!r}.')
     entries = [(module, name) for module, values in self._params.items()
                for name in values]
     # Folders of the machine that it was trained on mean nothing elsewhere.
     config = dataclasses.replace(self.config, align_to=None, init_from=None,
                                  data_cache=None)
-    about = {'format': _FORMAT, 'config': dataclasses.asdict(config),
+    about = {'format': sources.FORMAT, 'config': dataclasses.asdict(config),
              'made_by': made_by or self.made_by, 'parameters': entries}
     arrays: Dict[str, Any] = {
         f'parameter_{i}': np.asarray(self._params[module][name])
@@ -219,6 +236,59 @@ class Reasoner:
     finally:
       temporary.unlink(missing_ok=True)
 
+  def warm_up(self, sizes: Union[int, Iterable[int]] = _WARM_SIZES,
+              batch_size: int = 1) -> int:
+    """Compiles ahead all that questions of some sizes need.
+
+    Programs are kept in the compilation cache, also for other processes.
+
+    Args:
+      sizes: The numbers of nodes, or of keys. All sizes on the same rung are
+        compiled for together, and graphs of all densities.
+      batch_size: How many questions are going to be asked at a time.
+
+    Returns:
+      How many programs there were to be compiled or read from the cache.
+
+    Raises:
+      ValueError: if a size is too small for the task, or not a whole number.
+    """
+    before = self.nb_programs
+    for size in [sizes] if isinstance(sizes, (int, np.integer)) else sizes:
+      for example in examples.examples(self.task, size, batch_size):
+        question = self._read((), example)
+        self._answer(self._pose(question, with_outputs=False).features,
+                     only_if_new=True)
+    return self.nb_programs - before
+
+  def _answer(self, features: clrs.Features,
+              watch: Optional[waiting.Watch] = None, only_if_new: bool = False):
+    """Asks the model, and says so if someone has to wait for the compiler.
+
+    Args:
+      features: The question.
+      watch: As in `answer` of models.
+      only_if_new: Whether to ask only for the program's sake.
+
+    Returns:
+      What the model says; None if there was no need to ask.
+    """
+    batch = self._model.prepare(features, self._index)
+    shapes = tuple(np.shape(x) for x in jax.tree_util.tree_leaves(batch))
+    ask = functools.partial(
+        self._model.answer, jax.random.PRNGKey(0), features, self._index,
+        prepared=batch)
+    if shapes not in self._programs:
+      with contextlib.ExitStack() as stack:
+        if self.verbose:
+          stack.enter_context(waiting.Announcement(
+              f'compiling {self.task} for {_describe(batch)}'))
+        found = ask(compile_only=True)
+      self._programs.add(shapes)
+    elif only_if_new:
+      return None
+    return found if only_if_new else ask(watch=watch)
+
   def _read(self, args, kwargs) -> questions.Question:
     return questions.read(self.task, args, kwargs,
                           min_size=samplers.min_size(self.task))
@@ -227,21 +297,14 @@ class Reasoner:
             ) -> clrs.Feedback:
     return self._samplers[self._index].pose(with_outputs, **question.problems)
 
-  def _model(self, question: questions.Question):
-    """The model, in a layout that is fit for the question."""
-    batch_size, nb_nodes = next(iter(question.problems.values())).shape[:2]
-    layout = self.config.layout
-    if layout == 'auto' and batch_size * nb_nodes**2 <= _DENSE_UP_TO_PAIRS:
-      layout = 'dense'
-    if layout not in self._models:
-      model = self._build(layout)
-      model.params = self._params
-      self._models[layout] = model
-    return self._models[layout]
+  @functools.cached_property
+  def _model(self):
+    model = self._build()
+    model.params = self._params
+    return model
 
-  def _build(self, layout: str):
-    config = dataclasses.replace(
-        self.config, layout=layout, align_to=None, init_from=None)
+  def _build(self):
+    config = dataclasses.replace(self.config, align_to=None, init_from=None)
     return builders.build_model(
         config, [sampler.spec for sampler in self._samplers],
         [sampler.batch(0) for sampler in self._samplers],
@@ -253,18 +316,16 @@ class Reasoner:
     Args:
       source: Where they are from, for the message.
     """
-    # In the layout of most questions, which then need not build it again.
-    layout = 'dense' if self.config.layout == 'auto' else self.config.layout
-    model = self._build(layout)
+    model = self._build()
     builders.set_params(model, self._params, [
         sampler.batch(0) for sampler in self._samplers], source)
-    self._models[layout] = model
+    self._model = model
 
 
 def load(source: Union[str, os.PathLike], *, algorithm: Optional[str] = None,
          solver: Optional[str] = None, tol: Optional[float] = None,
-         max_iter: Optional[int] = None, criterion: str = 'node'
-         ) -> Reasoner:
+         max_iter: Optional[int] = None, criterion: str = 'node',
+         verbose: bool = True) -> Reasoner:
   """Loads a trained model, to be asked about one's own graphs and arrays.
 
   >>> reasoner = load('bfs')
@@ -287,6 +348,9 @@ def load(source: Union[str, os.PathLike], *, algorithm: Optional[str] = None,
       single 'node', or the 'state' as a whole, which is what models are trained
       with unless they were told otherwise. On a large graph a part of it may
       still be moving while the whole hardly does.
+    verbose: Whether to say so, in one line on stderr, when an answer has to
+      wait for the compiler. Programs are kept in the user's cache folder,
+      unless `jax_compilation_cache_dir` names another one.
 
   Returns:
     The reasoner.
@@ -295,7 +359,8 @@ def load(source: Union[str, os.PathLike], *, algorithm: Optional[str] = None,
     ValueError: if there is nothing of that name, if it is damaged, or if it is
       not a trained model that can be asked.
   """
-  config, params, made_by = _read_source(source)
+  config, params, made_by = sources.read(source)
+  compile_cache.enable_compilation_cache()
   given: Dict[str, Any] = {
       name: value for name, value in
            (('solver', solver), ('tol', tol), ('max_iter', max_iter))
@@ -306,65 +371,19 @@ def load(source: Union[str, os.PathLike], *, algorithm: Optional[str] = None,
   given['criterion'] = criterion
   reasoner = Reasoner(
       dataclasses.replace(config, **given), params, algorithm=algorithm,
-      is_limit=max_iter is not None, made_by=made_by)
+      is_limit=max_iter is not None, made_by=made_by, verbose=verbose)
   reasoner._check_params(source)
   return reasoner
 
 
-def shipped() -> List[str]:
-  """The names of the reasoners that come with the library."""
-  return sorted(entry.name.removesuffix(_SUFFIX) for entry in _data().iterdir()
-                if entry.name.endswith(_SUFFIX))
-
-
-def _data():
-  return importlib.resources.files('dear_jax.pretrained')
-
-
-def _read_source(source: Union[str, os.PathLike]
-                 ) -> Tuple[configs.TrainConfig, Any, Optional[str]]:
-  """The settings and parameters of what `load` is asked for."""
-  if not isinstance(source, (str, os.PathLike)):
-    raise ValueError('load takes a name, a run folder or a file, got '
-                     f'{type(source).__name__}.')
-  path = pathlib.Path(source)
-  if path.is_dir():
-    with logs.quiet_absl():
-      return configs.load_config(path), checkpoints.load_kept(path), None
-  if path.is_file():
-    return _read_file(path)
-  if str(source) in shipped():
-    with importlib.resources.as_file(
-        _data() / f'{source}{_SUFFIX}') as shipped_file:
-      return _read_file(shipped_file)
-  raise ValueError(
-      f'There is no run folder or file {str(source)!r}, and no reasoner of '
-      f'that name comes with dear_jax (those are: {", ".join(shipped())}).')
-
-
-def _read_file(path: pathlib.Path):
-  """Reads what `Reasoner.save` wrote."""
-  try:
-    # Given a path, numpy would leave a damaged file open.
-    with path.open('rb') as file, np.load(file, allow_pickle=False) as stored:
-      about = json.loads(str(stored['about']))
-      if about['format'] != _FORMAT:
-        raise ValueError(f'it has format {about["format"]}, not {_FORMAT}')
-      params: Dict[str, Dict[str, _Array]] = {}
-      for i, (module, name) in enumerate(about['parameters']):
-        params.setdefault(module, {})[name] = stored[f'parameter_{i}']
-    try:
-      config = configs.from_settings(about['config'])
-    except ValueError as e:  # such as a step of one's own, not yet registered
-      unknown = str(e)
-    else:
-      return config, params, about.get('made_by')
-  # Of a damaged file, zipfile, zlib and numpy raise whatever they come upon.
-  except Exception as e:
-    raise ValueError(
-        f'{path} was not written by Reasoner.save of this version of dear_jax, '
-        f'or is damaged ({run_folder.reason(e)}).') from e
-  raise ValueError(f'{path} cannot be used here ({unknown}).')
+def _describe(batch: batches.Batch) -> str:
+  """Names what a program is compiled for, in words."""
+  batch_size = len(batch.inputs[0].data)
+  upto = 'up to ' if batch.node_mask is not None else ''
+  text = f'{upto}{batches.size_of(batch.inputs)} nodes'
+  if batch.edge_list is not None:
+    text += f' and {len(batch.edge_list.pairs):,} edges'
+  return text if batch_size == 1 else f'{batch_size} times {text}'
 
 
 def _choose_algorithm(known: Tuple[str, ...], wanted: Optional[str]) -> str:

@@ -8,6 +8,8 @@ from typing import Optional
 import jax
 from jax.experimental.compilation_cache import compilation_cache
 
+_LEAST_SECONDS = 'jax_persistent_cache_min_compile_time_secs'
+
 
 def enable_compilation_cache() -> Optional[str]:
   """Keeps compiled programs in the user's cache folder, for the next run.
@@ -31,7 +33,9 @@ def enable_compilation_cache() -> Optional[str]:
   if not os.access(folder, os.W_OK):
     return None
   jax.config.update('jax_compilation_cache_dir', folder)
-  jax.config.update('jax_persistent_cache_min_compile_time_secs', 0.1)
+  # Unless someone has chosen another one than JAX did.
+  if getattr(jax.config, _LEAST_SECONDS) == 1.0:
+    jax.config.update(_LEAST_SECONDS, 0.1)
   # If anything was compiled before, jax has settled on having no cache.
   compilation_cache.reset_cache()
   return folder

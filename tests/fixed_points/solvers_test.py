@@ -544,3 +544,28 @@ def test_solutions_cannot_be_changed():
   sol = _solve(problems.affine(0.5))
   with pytest.raises(dataclasses.FrozenInstanceError):
     sol.steps = 0
+
+
+@pytest.mark.parametrize('method', solvers.METHODS)
+def test_a_solve_in_parts_is_the_same_solve(method):
+  config = solvers.SolverConfig(method=method, tol=1e-5, max_iter=30)
+  rates = jnp.linspace(0.1, 0.8, 5)[:, None]
+  fun = lambda z, rates: rates * jnp.cos(z) + 0.3
+  init = jnp.zeros((5, 3))
+
+  @jax.jit
+  def go(state, limit):
+    return solvers.solve_up_to(fun, init, rates, config=config, limit=limit,
+                               state=state)
+
+  blank = solvers.blank_state(init, config)
+  whole, _ = go(blank, 30)
+  np.testing.assert_array_equal(
+      whole.steps, solvers.solve(fun, init, rates, config=config).steps)
+  state, steps = blank, []
+  for limit in range(0, 31, 3):
+    found, state = go(state, limit)
+    steps.append(int(state.step))
+  assert steps[:3] == [0, 3, 6]
+  jax.tree_util.tree_map(np.testing.assert_array_equal, dict(found),
+                         dict(whole))

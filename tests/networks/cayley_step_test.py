@@ -287,9 +287,10 @@ def test_no_padding_to_another_cayley_graph(cgp):
   spec, batch = _bfs()
   model = dear_jax.DEARModel(spec, batch, _factory(cgp=cgp), hidden_dim=WIDTH,
                              layout='sparse', pad_to=8)
-  padded = [model._padded_size(size, 0, True) for size in (5, 6, 7, 8, 9)]  # pylint:disable=protected-access
+  padded_size = model._layouts._padded_size  # pylint:disable=protected-access
+  padded = [padded_size(size, spec, True) for size in (5, 6, 7, 8, 9)]
   assert padded == ([5, 6, 8, 8, 9] if cgp else [8, 8, 8, 8, 9])
-  assert model._padded_size(7, 0, False) == 7  # pylint:disable=protected-access
+  assert padded_size(7, spec, False) == 7
 
 
 def test_edge_embeddings_are_of_the_input_graph():

@@ -4,7 +4,7 @@
 
 import clrs
 import dear_jax
-from dear_jax.models import base_model
+from dear_jax.models import layouts
 from dear_jax.networks import edge_lists
 from dear_jax.networks import layers
 from dear_jax.networks import nets
@@ -169,7 +169,7 @@ def test_auto_chooses_what_is_faster(monkeypatch):
   assert chosen('bfs', processor='dear_triplet_mpnn') == 'dense'
   assert chosen('bfs', processor='dear_gat') == 'dense'
   assert chosen('bfs', fully_connected=True) == 'dense'
-  monkeypatch.setattr(base_model, '_DENSE_FROM', 0.1)
+  monkeypatch.setattr(layouts, '_DENSE_FROM', 0.1)
   assert chosen('bfs') == 'dense'
 
 

@@ -98,7 +98,7 @@ def _decode_anything(model, inputs):
   net = model._make_net(
       spec=model._spec, hidden_dim=8, encoder_init='default', dropout_prob=0,
       processor_factory=dear_jax.get_processor_factory('dear_pgn'),
-      nb_dims=model.nb_dims, restrict_pointers=model._restrict_pointers)
+      nb_dims=model.nb_dims, **model._coding)
   net.build()
   encoded = net.encode(inputs, 0, None)
   return net.decode(inputs, 0, encoded, encoded.node_fts, None, edge_list=None,

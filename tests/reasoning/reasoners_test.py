@@ -12,6 +12,7 @@ import dear_jax
 from dear_jax.data import samplers
 from dear_jax.reasoning import answers
 from dear_jax.reasoning import reasoners
+from dear_jax.reasoning import sources
 from dear_jax.training import builders
 from dear_jax.training import loop
 import jax
@@ -46,7 +47,9 @@ def _ask(reasoner, feedback, **kwargs):
 
 @pytest.mark.parametrize('task', ['bellman_ford', 'insertion_sort', 'minimum'])
 def test_says_what_the_model_says(task):
-  model, (feedback,), config = _untrained(task)
+  # Plain iteration: Anderson's mixing multiplies differences in rounding, which
+  # the padding of questions brings about.
+  model, (feedback,), config = _untrained(task, solver='picard')
   reasoner = dear_jax.Reasoner(config, model.params)
   outputs, details = _ask(reasoner, feedback, details=True)
   preds, instances = model.evaluate_instances(
@@ -236,7 +239,7 @@ def test_a_damaged_file_is_not_loaded(tmp_path):
       del damaged[rng.integers(len(data)):]
     path.write_bytes(damaged)
     try:
-      _, params, _ = reasoners._read_source(path)  # pylint:disable=protected-access
+      _, params, _ = sources.read(path)
     except ValueError as e:
       assert '\n' not in str(e) and str(path) in str(e)
       refused += 1
@@ -260,17 +263,6 @@ def test_draws_how_a_question_is_solved(tmp_path):
     reasoner.draw(np.stack([question['keys']] * 2))
 
 
-def test_large_graphs_are_computed_on_their_edges():
-  config = _config('bfs')
-  model, _, _ = _untrained('bfs')
-  reasoner = dear_jax.Reasoner(config, model.params)
-  def layout(nb_nodes):
-    question = reasoner._read((np.eye(nb_nodes), 0), {})  # pylint:disable=protected-access
-    return reasoner._model(question)._layout  # pylint:disable=protected-access
-  assert layout(64) == 'dense'
-  assert layout(200) == 'auto'
-
-
 class TestShipped:
   """The reasoners that come with the library."""
 
@@ -279,7 +271,7 @@ class TestShipped:
 
   def test_are_small_and_say_how_they_were_made(self):
     for name in reasoners.shipped():
-      file = reasoners._data() / f'{name}.npz'  # pylint:disable=protected-access
+      file = sources._data() / f'{name}.npz'  # pylint:disable=protected-access
       assert len(file.read_bytes()) < 4 * 2**20
       made_by = dear_jax.load(name).made_by
       assert f'--algorithm={name}' in made_by and 'export.py' in made_by

@@ -14,8 +14,8 @@ from dear_jax.data import samplers
 from dear_jax.data import task_names
 from dear_jax.data import tasks
 from dear_jax.fixed_points import solvers
-from dear_jax.models import base_model
 from dear_jax.models import dear
+from dear_jax.models import layouts
 from dear_jax.models import nar
 from dear_jax.networks import gradients
 from dear_jax.networks import kinds
@@ -120,7 +120,7 @@ class TestConfig:
   def test_choices_are_those_of_the_library(self):
     for name, known in (
         ('solver', solvers.METHODS), ('gradient', gradients.GRADIENTS),
-        ('layout', base_model.LAYOUTS), ('test_steps', nar.TEST_STEPS)):
+        ('layout', layouts.LAYOUTS), ('test_steps', nar.TEST_STEPS)):
       assert set(configs.SETTINGS[name].choices) == set(known), name
     assert tasks.task_names() == task_names.known_tasks()
     assert set(task_names.BATCHED) == set(tasks.TASKS)

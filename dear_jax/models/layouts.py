@@ -1,0 +1,131 @@
+# Copyright 2026 The dear_jax authors.
+# SPDX-License-Identifier: Apache-2.0
+"""In which shape a batch is computed: on edges or all pairs, padded or not."""
+
+import math
+from typing import Any, Optional, Sequence, Tuple
+
+import clrs
+from dear_jax.models import batches
+from dear_jax.models import devices
+from dear_jax.models import ladders
+from dear_jax.networks import cayley
+from dear_jax.networks import edge_lists
+from dear_jax.networks import nets
+from dear_jax.networks import padding
+
+LAYOUTS = ('auto', 'dense', 'sparse')
+
+# From this share of all pairs on, a list of edges saves nothing any more; nor
+# does it with few pairs, and other lists mean other programs.
+_DENSE_FROM = 0.75
+_SPARSE_FROM_PAIRS = 2048
+
+_Inputs = Sequence[clrs.DataPoint]
+# How many nodes there are with padding, and the edges unless all pairs are
+# computed with.
+Shape = Tuple[int, Optional[edge_lists.EdgeList]]
+
+
+class Layouts:
+  """Chooses the shapes of batches, for one model."""
+
+  def __init__(self, layout: str, processor_factory: Any,
+               pad_to: Optional[int], where: devices.Devices):
+    """Reads what the processor can do from its factory.
+
+    Args:
+      layout: Of `LAYOUTS`, as in `DEARModel`.
+      processor_factory: That of the model.
+      pad_to: As in `DEARModel`.
+      where: Where it is computed.
+    """
+    check_layout(layout)
+    self._layout = layout
+    self._pad_to = pad_to
+    self._devices = where
+    able = lambda name: getattr(processor_factory, name, False)
+    self._takes_edge_lists = able('takes_edge_lists')
+    self._has_cayley_graph = able('cgp')
+    self._ignores_padding = able('ignores_padding')
+    self._is_cubic = able('is_cubic')
+    # Steps with states on edges take lists in which all graphs have as many.
+    self._uniform = able('has_edge_states')
+
+  def shape(self, inputs: _Inputs, spec: clrs.Spec, training: bool) -> Shape:
+    """The shape of a batch that is alike to those before and after it."""
+    size = self._padded_size(batches.size_of(inputs), spec, training)
+    return size, self._edge_list(inputs, spec, size)
+
+  def has_ladder(self, spec: clrs.Spec) -> bool:
+    """Whether padding leaves the answers to a task exactly as they are."""
+    return self._ignores_padding and padding.inputs_can_be_padded(spec)
+
+  def rung(self, inputs: _Inputs, spec: clrs.Spec) -> Shape:
+    """The shape of a batch that is unlike all others, on the ladder."""
+    nb_nodes = batches.size_of(inputs)
+    most = cayley.group_order(cayley.smallest_modulus(nb_nodes)) if (
+        self._has_cayley_graph) else math.inf  # more have another Cayley graph
+    is_cubic = self._is_cubic or any(
+        (location, type_) == (clrs.Location.EDGE, clrs.Type.POINTER)
+        for _, location, type_ in spec.values())
+    takes_lists = self._may_take_edge_lists(spec)
+    size = int(min(most, ladders.for_lists(nb_nodes) if (
+        takes_lists and not is_cubic)
+                   else ladders.for_pairs(nb_nodes, is_cubic)))
+    if takes_lists:
+      batch_size = len(inputs[0].data)
+      nb_in_list = size if self._uniform else batch_size * size
+      edge_list = edge_lists.from_inputs(
+          inputs, size, uniform=self._uniform,
+          length_for=lambda count: ladders.for_edges(count, nb_in_list))
+      if self._layout == 'sparse' or ladders.lists_pay(
+          batch_size * size**2, len(edge_list.pairs)):
+        return size, edge_list
+    return size, None
+
+  def _padded_size(self, size: int, spec: clrs.Spec, training: bool) -> int:
+    if (not training or not self._pad_to or size > self._pad_to
+        or not nets.can_be_padded(spec)):
+      return size
+    if self._has_cayley_graph and (
+        cayley.smallest_modulus(size) != cayley.smallest_modulus(self._pad_to)):
+      return size  # more nodes would have another Cayley graph
+    return self._pad_to
+
+  def _may_take_edge_lists(self, spec: clrs.Spec) -> bool:
+    """Whether layout, task and processor allow for lists of edges."""
+    possible = self._takes_edge_lists and nets.takes_edge_lists(spec)
+    if self._layout == 'sparse' and not possible:
+      raise ValueError("layout='sparse' needs a task with a graph and a "
+                       "processor with lists of edges, such as 'dear_pgn'; "
+                       "'auto' takes it where it can.")
+    return possible and self._layout != 'dense' and (
+        self._layout == 'sparse' or self._devices.is_one_cpu)
+
+  def _edge_list(self, inputs: _Inputs, spec: clrs.Spec, padded_size: int
+                 ) -> Optional[edge_lists.EdgeList]:
+    """The edges of a batch, if messages are to be computed on them only."""
+    if not self._may_take_edge_lists(spec):
+      return None
+    batch_size, nb_nodes = next(
+        x.data.shape for x in inputs if x.name == 'pos')
+    nb_pairs = batch_size * nb_nodes**2
+    if self._layout == 'auto' and nb_pairs < _SPARSE_FROM_PAIRS:
+      return None
+    # Lists of many graphs are alike in length; single graphs are not, and
+    # someone waits for the answer.
+    edge_list = edge_lists.from_inputs(inputs, padded_size,
+                                       fine=batch_size == 1,
+                                       uniform=self._uniform)
+    if (self._layout == 'auto'
+        and len(edge_list.pairs) > _DENSE_FROM * nb_pairs):
+      return None
+    return edge_list
+
+
+def check_layout(layout: str) -> None:
+  """Raises a ValueError unless this is the name of a layout."""
+  if layout not in LAYOUTS:
+    raise ValueError(
+        f'layout must be one of {", ".join(LAYOUTS)}, got {layout!r}.')

@@ -1,0 +1,76 @@
+# Copyright 2026 The dear_jax authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Where trained models are read from: run folders, files, this library."""
+
+import importlib.resources
+import json
+import os
+import pathlib
+from typing import Any, Dict, List, Optional, Tuple, Union
+
+from dear_jax.data import logs
+from dear_jax.training import checkpoints
+from dear_jax.training import configs
+from dear_jax.training import run_folder
+import numpy as np
+
+_Array = np.ndarray
+
+SUFFIX = '.npz'
+FORMAT = 1
+
+
+def shipped() -> List[str]:
+  """The names of the reasoners that come with the library."""
+  return sorted(entry.name.removesuffix(SUFFIX) for entry in _data().iterdir()
+                if entry.name.endswith(SUFFIX))
+
+
+def _data():
+  return importlib.resources.files('dear_jax.pretrained')
+
+
+def read(source: Union[str, os.PathLike]
+         ) -> Tuple[configs.TrainConfig, Any, Optional[str]]:
+  """The settings and parameters of what `load` is asked for."""
+  if not isinstance(source, (str, os.PathLike)):
+    raise ValueError('load takes a name, a run folder or a file, got '
+                     f'{type(source).__name__}.')
+  path = pathlib.Path(source)
+  if path.is_dir():
+    with logs.quiet_absl():
+      return configs.load_config(path), checkpoints.load_kept(path), None
+  if path.is_file():
+    return _read_file(path)
+  if str(source) in shipped():
+    with importlib.resources.as_file(
+        _data() / f'{source}{SUFFIX}') as shipped_file:
+      return _read_file(shipped_file)
+  raise ValueError(
+      f'There is no run folder or file {str(source)!r}, and no reasoner of '
+      f'that name comes with dear_jax (those are: {", ".join(shipped())}).')
+
+
+def _read_file(path: pathlib.Path):
+  """Reads what `Reasoner.save` wrote."""
+  try:
+    # Given a path, numpy would leave a damaged file open.
+    with path.open('rb') as file, np.load(file, allow_pickle=False) as stored:
+      about = json.loads(str(stored['about']))
+      if about['format'] != FORMAT:
+        raise ValueError(f'it has format {about["format"]}, not {FORMAT}')
+      params: Dict[str, Dict[str, _Array]] = {}
+      for i, (module, name) in enumerate(about['parameters']):
+        params.setdefault(module, {})[name] = stored[f'parameter_{i}']
+    try:
+      config = configs.from_settings(about['config'])
+    except ValueError as e:  # such as a step of one's own, not yet registered
+      unknown = str(e)
+    else:
+      return config, params, about.get('made_by')
+  # Of a damaged file, zipfile, zlib and numpy raise whatever they come upon.
+  except Exception as e:
+    raise ValueError(
+        f'{path} was not written by Reasoner.save of this version of dear_jax, '
+        f'or is damaged ({run_folder.reason(e)}).') from e
+  raise ValueError(f'{path} cannot be used here ({unknown}).')
