@@ -96,6 +96,34 @@ def test_other_models_on_the_ladder(settings):
   _assert_same(model, batch)
 
 
+@pytest.mark.parametrize('task, settings', [
+    ('bfs', dict(processor='dear_pgn_edges')),
+    ('bfs', dict(processor='dear_pgn_edges', layout='sparse')),
+    ('floyd_warshall', dict(processor='dear_edge')),
+    ('floyd_warshall', dict(processor='dear_edge', edge_pointers='paths')),
+    ('minimum', dict(scalars='differences')),
+    ('bfs', dict(scalars='differences', layout='sparse')),
+], ids=str)
+def test_states_of_edges_and_differences_on_the_ladder(task, settings):
+  model, batch = _model(task, **settings), _batch(task, 5)
+  data = model.prepare(batch.features)
+  assert data.node_mask.shape == (3, 16) and data.node_mask.sum() == 15
+  assert (data.edge_list is None) == ('layout' not in settings)
+  _assert_same(model, batch)
+
+
+def test_states_of_edges_have_lists_of_one_length():
+  model = _model('bfs', processor='dear_pgn_edges', layout='sparse')
+  # The graphs of a batch have different numbers of edges.
+  edge_list = model.prepare(_batch('bfs', 7).features).edge_list
+  is_edge = np.reshape(np.asarray(edge_list.receivers) < 3 * 16, (3, -1))
+  assert is_edge.shape[1] == 64
+  assert len(set(is_edge.sum(axis=1))) > 1
+  graphs = np.reshape(np.asarray(edge_list.receivers) // 16, (3, -1))
+  for i in range(3):
+    assert set(graphs[i][is_edge[i]]) == {i}
+
+
 @pytest.mark.parametrize('task, test_steps', [
     ('bfs', 'learned'), ('minimum', 'true'), ('topological_sort', 3)])
 def test_baselines_on_the_ladder(task, test_steps):
@@ -161,9 +189,13 @@ def test_ladders_are_short():
     assert all(ladder(ladder(n)) == ladder(n) for n in range(1, 3000))
 
 
-@pytest.mark.parametrize('task', ['bfs', 'minimum'])
-def test_parts_make_up_the_same_solve(task, monkeypatch):
-  model, batch = _model(task, max_iter=10, tol=1e-4, solver='anderson'), (
+@pytest.mark.parametrize('task, settings', [
+    ('bfs', {}), ('minimum', {}),
+    ('bfs', dict(processor='dear_pgn_edges', layout='sparse')),
+], ids=str)
+def test_parts_make_up_the_same_solve(task, settings, monkeypatch):
+  model, batch = _model(task, max_iter=10, tol=1e-4, solver='anderson',
+                        **settings), (
       _batch(task, 6, 9))  # nine, so that the last of them are solved alone
   key, seen = jax.random.PRNGKey(0), []
   whole = model.answer(key, batch.features)
