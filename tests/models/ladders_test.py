@@ -132,8 +132,10 @@ def test_baselines_on_the_ladder(task, test_steps):
   _assert_same(model, _batch(task, 5))
 
 
-def test_long_lists_of_edges():
-  model, batch = _model('bellman_ford'), _batch('bellman_ford', 30, 1)
+@pytest.mark.parametrize('kind', ['dear_pgn', 'dear_pgn_edges'])
+def test_long_lists_of_edges(kind):
+  model = _model('bellman_ford', processor=kind)
+  batch = _batch('bellman_ford', 30, 1)
   assert model.prepare(batch.features).edge_list is not None
   _assert_same(model, batch)
 
