@@ -14,11 +14,11 @@ from tests import graphs
 WIDTH = 8
 
 
-def _step(inputs, state=None, node_mask=None):
+def _step(inputs, state=None, node_mask=None, kind='dear_pgn_edges'):
   """Parameters, a state (the first one if there is none) and the next."""
 
   def run():
-    step = edge_states.EdgePGN(WIDTH)
+    step = edge_states.STEPS[kind](WIDTH)
     context = step.prepare(inputs.node_fts, inputs.edge_fts, inputs.graph_fts,
                            inputs.adj_mat, node_mask=node_mask)
     first = step.start_in(inputs.hidden, context)
@@ -48,10 +48,11 @@ def _sigmoid(x):
   return 1 / (1 + np.exp(-x))
 
 
-def test_is_the_formula():
-  """Against a loop over edges that shares no code with the step."""
+@pytest.mark.parametrize('kind', sorted(edge_states.STEPS))
+def test_is_the_formula(kind):
+  """Against a loop over pairs that shares no code with the step."""
   inputs = graphs.random_graphs(width=WIDTH)
-  _, (first, _, _) = _step(inputs)
+  _, (first, _, _) = _step(inputs, kind=kind)
   rng = np.random.RandomState(0)
   is_edge = np.asarray(inputs.adj_mat) > 0.5
   batch, nb_nodes, _ = is_edge.shape
@@ -59,7 +60,7 @@ def test_is_the_formula():
       nodes=jnp.asarray(rng.randn(batch, nb_nodes, WIDTH), jnp.float32),
       edges=first['edges'] * rng.randn(*first['edges'].shape).astype(
           np.float32))
-  params, (_, after, decoded) = _step(inputs, state)
+  params, (_, after, decoded) = _step(inputs, state, kind=kind)
   p = {name.replace('~/', '').split('/', 1)[1]: jax.tree_util.tree_map(
       np.asarray, x) for name, x in params.items()}
   edges = np.reshape(state['edges'], (batch, nb_nodes, nb_nodes, -1))
@@ -68,17 +69,23 @@ def test_is_the_formula():
            for i in range(nb_nodes)]
     for j in range(nb_nodes):
       received = []
-      for i in np.flatnonzero(is_edge[b, :, j]):
+      has_state = is_edge[b, :, j] | (kind == 'dear_edge')
+      for i in np.flatnonzero(has_state):
         x = (_linear(fts[j], p['message_receiver'])
              + _linear(fts[i], p['message_sender'])
              + _linear(inputs.edge_fts[b, i, j], p['message_edge'])
              + _linear(inputs.graph_fts[b], p['message_graph'])
              + _linear(edges[b, i, j], p['edge_state']))
+        if kind == 'dear_edge':
+          first_leg, second_leg = np.split(_linear(edges[b], p['legs']), 2, -1)
+          x = x + _linear(
+              np.max(first_leg[i] + second_leg[:, j], axis=0), p['ways'])
         for layer in range(2):
           x = _linear(np.maximum(
               _norm(x, p[f'message_mlp/norm_{layer}']), 0),
                       p[f'message_mlp/out_{layer}'])
-        received.append(x)
+        if is_edge[b, i, j]:
+          received.append(x)
         gate = _sigmoid(_linear(x, p['edge_gate']))
         update = _norm(_linear(x, p['edge_update']), p['edge_norm'])
         np.testing.assert_allclose(
@@ -94,7 +101,7 @@ def test_is_the_formula():
           after['nodes'][b, j],
           gate * update + (1 - gate) * state['nodes'][b, j],
           rtol=1e-4, atol=1e-5)
-  assert (decoded[~is_edge] == 0).all()
+  assert kind == 'dear_edge' or (decoded[~is_edge] == 0).all()
 
 
 def test_edges_start_at_one_and_nothing_else_has_a_state():
