@@ -98,6 +98,13 @@ def check_edge_pointers(decoder: str) -> None:
                      f'{", ".join(EDGE_POINTERS)}, got {decoder!r}.')
 
 
+def check_cgp(cgp: bool, kind: str) -> None:
+  """Raises a ValueError if a Cayley graph would have edges without states."""
+  if cgp and kind in (PGN_EDGES, EDGE):
+    raise ValueError(f'cgp is for processors whose states are those of nodes; '
+                     f'{kind} has states on edges too.')
+
+
 def check_norm(norm: str, kind: str, use_ln: bool) -> None:
   """Raises a ValueError unless the processor can end with this norm."""
   if norm not in NORMS:

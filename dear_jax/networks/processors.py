@@ -327,6 +327,7 @@ def get_processor_factory(
       bound=backward_bound)
   name = kind[len(PREFIX):]
   kinds.check_norm(norm, kind, use_ln)
+  kinds.check_cgp(cgp, kind)
   own = kinds.registered.get(kind)
   base, connectivity = (
       (None, own.connectivity) if own

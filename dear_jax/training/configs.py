@@ -270,6 +270,7 @@ class TrainConfig:
       task_names.check_choice('processor', self.processor, known,
                               own_steps.REMEDY)
     kinds.check_norm(self.norm, self.kind, self.use_ln)
+    kinds.check_cgp(self.cgp, self.kind)
 
   def _check_gradient(self):
     """Settings that the gradient does not have are None."""

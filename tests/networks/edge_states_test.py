@@ -137,6 +137,7 @@ def test_noise_is_on_nodes_only():
 
 
 def test_has_no_cayley_graph():
-  with pytest.raises(ValueError, match='dear_pgn_edges has some'):
-    hk.transform(lambda: dear_jax.get_processor_factory(
-        'dear_pgn_edges', cgp=True)(WIDTH)).init(jax.random.PRNGKey(0))
+  with pytest.raises(ValueError, match='dear_pgn_edges has states on edges'):
+    dear_jax.get_processor_factory('dear_pgn_edges', cgp=True)
+  with pytest.raises(ValueError, match='dear_edge has states on edges'):
+    dear_jax.TrainConfig(processor='dear_edge', cgp=True)
