@@ -36,6 +36,10 @@ TABLE = [(kind, 'anderson', 'damped') for kind in KINDS] + [
 ] + [('dear_triplet_mpnn', 'picard', 'one_step'),
      ('dear_triplet_mpnn', 'broyden', 'unrolled')]
 
+# It adds the same to the logits of all nodes, which a softmax does not see:
+# nothing but rounding moves it.
+_NO_EFFECT = 'algo_0_pi_dec_linear_3/b'
+
 # CLRS initialises its memory networks with zeros throughout, reads features as
 # word indices and ends in a ReLU: at the start every gradient is exactly zero.
 _NEVER_TRAINS = ('memnet',)
@@ -155,6 +159,7 @@ def test_training(kind, method, gradient):
       assert np.isfinite(after[module][name]).all()
       if np.array_equal(leaves[name], after[module][name]):
         still.append(f'{module}/{name}')
+  still = [name for name in still if not name.endswith(_NO_EFFECT)]
   if any(tag in kind for tag in _NEVER_TRAINS):
     assert all('memnet' in name or 'enc_linear' in name for name in still)
   else:

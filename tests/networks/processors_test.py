@@ -9,6 +9,7 @@ import clrs
 import dear_jax
 from dear_jax.fixed_points import implicit
 from dear_jax.networks import clrs_private
+from dear_jax.networks import edge_states
 from dear_jax.networks import gradients
 from dear_jax.networks import processors
 from dear_jax.training import configs
@@ -158,7 +159,8 @@ def test_every_kind_of_clrs_is_there():
   source = inspect.getsource(clrs_private.processors.get_processor_factory)
   kinds = set(re.findall(r"kind == '(\w+)'", source))
   assert len(kinds) > 15
-  assert set(processors.KINDS) == {'dear_' + kind for kind in kinds}
+  assert set(processors.KINDS) == {
+      'dear_' + kind for kind in kinds} | set(edge_states.STEPS)
 
 
 def test_register_is_idempotent_and_can_be_taken_back():
@@ -337,8 +339,8 @@ def test_fixed_point_and_its_gradient(kind):
       np.testing.assert_allclose(
           grad @ direction, (ahead - behind) / (2 * step), rtol=1e-5)
 
-    if kind in ('dear_pgn', 'dear_triplet_mpnn'):
-      return  # the paper's, not CLRS's
+    if kind in ('dear_pgn', 'dear_triplet_mpnn', *edge_states.STEPS):
+      return  # the paper's and ours, not CLRS's
     original = _transform(clrs.get_processor_factory(
         kind.removeprefix('dear_'), **options))
     again, again_edges = original.apply(params,

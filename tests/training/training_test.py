@@ -200,7 +200,7 @@ class TestConfig:
         'algorithms', 'test_steps', 'seed', 'data_cache', 'eval_every',
         'checkpoint_every', 'log_every', 'align_weight', 'init_from',
         'nb_triplet_fts', 'nb_heads', 'encoder_init', 'freeze_processor',
-        'layout', 'edge_pointers'} | (rest & {'restrict_pointers'})
+        'layout', 'edge_pointers', 'scalars'} | (rest & {'restrict_pointers'})
 
   def test_defaults_that_are_not_the_papers_are_named(self):
     """The docstring of `TrainConfig` lists them."""
@@ -215,7 +215,7 @@ class TestConfig:
 
   def test_settings_of_the_damped_gradient(self):
     damped = configs.TrainConfig(backward_decay=0.3)
-    assert (damped.backward_decay, damped.backward_max_iter) == (0.3, 12)
+    assert (damped.backward_decay, damped.backward_max_iter) == (0.3, 20)
     for gradient in ('implicit', 'one_step', 'unrolled'):
       other = dataclasses.replace(configs.TrainConfig(), gradient=gradient)
       assert (other.backward_decay, other.backward_bound,
