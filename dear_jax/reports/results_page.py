@@ -257,8 +257,8 @@ def _trust(results, entries) -> List[str]:
           'meet its criterion is bold. Shares of converged solves are of the '
           'last tenth of training; those of all steps are beside them. Speeds '
           'are those of the first and of the last hundred steps, without what '
-          'is compiled and validated; runs from before that was measured do '
-          'not tell.', '',
+          'is compiled and validated, by the clock: whatever else the machine '
+          'did counts too. Runs from before that was measured do not tell.', '',
           f'{met} of the {found} runs that are there meet all criteria; '
           f'{len(declared) - found} of {len(declared)} are {MISSING}.',
           *_table(['task', 'seed', 'score',
