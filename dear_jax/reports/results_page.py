@@ -244,11 +244,13 @@ def _trust(results, entries) -> List[str]:
     result = by_name.get(entry.name)
     start = [f'`{entry.task}`', str(entry.seed)]
     if result is None:
-      rows.append([*start, MISSING, *[''] * (len(figures.CRITERIA) + 2)])
+      rows.append([*start, MISSING, *[''] * (len(figures.CRITERIA) + 3)])
       continue
     found += 1
     of_all = [_percent(figures.get(result, 'solver', 'all', name))
               for name in ('converged', 'backward_converged')]
+    late = figures.get(result, 'solver', 'last_tenth', 'solver_steps_mean')
+    of_all.append('' if late is None else f'{late:.2f}')
     met += all(x.is_met(result) for x in figures.CRITERIA)
     rows.append([*start, _score_cell([result]),
                  *(x.show(result) for x in figures.CRITERIA), *of_all])
@@ -263,7 +265,8 @@ def _trust(results, entries) -> List[str]:
           f'{len(declared) - found} of {len(declared)} are {MISSING}.',
           *_table(['task', 'seed', 'score',
                    *(x.title for x in figures.CRITERIA),
-                   'all steps, forward', 'all steps, backward'], rows)]
+                   'all steps, forward', 'all steps, backward',
+                   'solver steps, last tenth'], rows)]
 
 
 def _sizes(results, entries) -> List[str]:
