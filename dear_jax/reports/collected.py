@@ -66,7 +66,8 @@ def collect(entry: campaigns.Entry, runs: campaigns.PathLike
       'result': result,
       'solver': solver,
       'spectral_radius': _last(run, entry.task, 'spectral_radius'),
-      'steps_a_second': _speeds(folder),
+      'steps_a_second': _speeds(folder, pace.CLOCK),
+      'steps_a_processor_second': _speeds(folder, pace.PROCESSOR),
       'train_loss': _thinned(run_data.series(
           run, 'train', 'task_loss', entry.task)),
       'evaluation': [{name: row.get(name) for name in _EVALUATED if name in row}
@@ -114,14 +115,15 @@ def _last(run: run_data.Run, task: str, name: str) -> Optional[float]:
       None)
 
 
-def _speeds(folder: pathlib.Path) -> Optional[Dict[str, Optional[float]]]:
+def _speeds(folder: pathlib.Path, by: str
+            ) -> Optional[Dict[str, Optional[float]]]:
   """Steps a second at the beginning and at the end; None if not measured."""
   lines = campaigns.read_lines(folder / pace.PaceFile.NAME)
-  if not lines:
+  if not any(by in x for x in lines):
     return None
   end = lines[-1]['step']
-  seconds = {'first': pace.seconds_a_step(lines, 0, pace.SPAN),
-             'last': pace.seconds_a_step(lines, end - pace.SPAN, end)}
+  seconds = {'first': pace.seconds_a_step(lines, 0, pace.SPAN, by),
+             'last': pace.seconds_a_step(lines, end - pace.SPAN, end, by)}
   return {name: 1 / x if x else None for name, x in seconds.items()}
 
 

@@ -227,8 +227,11 @@ def read_lines(path: pathlib.Path) -> List[Dict[str, Any]]:
   for line in text.split('\n'):
     try:
       values = json.loads(line)
-      found.append({'step': int(values['step']), 'timed': int(values['timed']),
-                    'seconds': float(values['seconds'])})
+      found.append({
+          'step': int(values['step']), 'timed': int(values['timed']),
+          pace.CLOCK: float(values[pace.CLOCK]),
+          **{name: float(values[name]) for name in (pace.PROCESSOR,)
+             if name in values}})
     except (KeyError, TypeError, ValueError):
       continue
   return found

@@ -154,7 +154,7 @@ class _Trainer:
     self._seconds_before = 0.0
     self._announced: Set[Tuple[str, int, str]] = set()
     self._watch = convergence_watch.ConvergenceWatch(config.log_every)
-    self._pace = pace.Pace()
+    self._pace = pace.Pace(pace.clocks_of(jax.default_backend()))
 
   def run(self, resume: bool, should_stop: Optional[Callable[[int], bool]]
           ) -> Dict[str, Any]:

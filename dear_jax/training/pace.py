@@ -4,12 +4,20 @@
 
 It has a file of its own, pace.jsonl, as times differ from run to run, while
 metrics.jsonl of a resumed run is that of an uninterrupted one to the letter.
+
+Where the processor does the work, its time is noted beside that of the clock:
+it is the same whatever else the machine has to do.
 """
 
 import time
-from typing import Any, Callable, Optional, Sequence
+from typing import Any, Callable, Dict, Mapping, Optional, Sequence
 
 from dear_jax.training import run_folder
+
+_Clock = Callable[[], float]
+
+CLOCK = 'seconds'
+PROCESSOR = 'processor_seconds'
 
 # Steps at the beginning and at the end of a run that are compared.
 SPAN = 100
@@ -25,15 +33,24 @@ class PaceFile(run_folder.MetricsFile):
   NAME = 'pace.jsonl'
 
 
+def clocks_of(backend: str) -> Dict[str, _Clock]:
+  """What to measure by on a backend of JAX."""
+  clocks = {CLOCK: time.monotonic}
+  # An accelerator works while the processor waits.
+  if backend == 'cpu':
+    clocks[PROCESSOR] = time.process_time
+  return clocks
+
+
 class Pace:
   """Times steps as they end."""
 
-  def __init__(self, clock: Callable[[], float] = time.monotonic):
-    self._clock = clock
-    self._last: Optional[float] = None
+  def __init__(self, clocks: Mapping[str, _Clock]):
+    self._clocks = clocks
+    self._last: Optional[Dict[str, float]] = None
     self._disturbed = 0
     self._timed = 0
-    self._seconds = 0.0
+    self._seconds = dict.fromkeys(self._clocks, 0.0)
 
   def pause(self) -> None:
     """What has passed since the last step is not training."""
@@ -45,33 +62,37 @@ class Pace:
 
   def step(self) -> None:
     """A step has ended."""
-    now = self._clock()
+    now = {name: clock() for name, clock in self._clocks.items()}
     if self._disturbed:
       self._disturbed -= 1
     elif self._last is not None:
       self._timed += 1
-      self._seconds += now - self._last
+      for name, last in self._last.items():
+        self._seconds[name] += now[name] - last
     self._last = now
 
   def take(self) -> Any:
     """What was timed since the last time that this was called."""
-    result = {'timed': self._timed, 'seconds': round(self._seconds, 4)}
-    self._timed, self._seconds = 0, 0.0
+    result = {'timed': self._timed,
+              **{name: round(x, 4) for name, x in self._seconds.items()}}
+    self._timed = 0
+    self._seconds = dict.fromkeys(self._clocks, 0.0)
     return result
 
 
-def seconds_a_step(lines: Sequence[Any], above: int, upto: int
-                   ) -> Optional[float]:
+def seconds_a_step(lines: Sequence[Any], above: int, upto: int,
+                   by: str = CLOCK) -> Optional[float]:
   """The mean time of some steps of a run.
 
   Args:
     lines: Of pace.jsonl.
     above: The step that the first of them comes after.
     upto: The last of them.
+    by: `CLOCK` or `PROCESSOR`.
 
   Returns:
-    Seconds, or None if none of these steps was timed.
+    Seconds, or None if none of these steps was timed so.
   """
-  found = [x for x in lines if above < x['step'] <= upto]
+  found = [x for x in lines if above < x['step'] <= upto and by in x]
   timed = sum(x['timed'] for x in found)
-  return sum(x['seconds'] for x in found) / timed if timed else None
+  return sum(x[by] for x in found) / timed if timed else None

@@ -148,7 +148,8 @@ def test_the_figures_of_the_paper():
     (('result', 'test_converged'), 0.97, 2),
     (('solver', 'all', 'solver_steps_mean'), 12.1, 3),
     (('steps_a_second', 'last'), 1.9, 4),
-    (('steps_a_second', 'first'), None, 4)])
+    (('steps_a_second', 'first'), None, 4),
+    (('steps_a_processor_second',), {'first': 4.0, 'last': 1.9}, 4)])
 def test_every_criterion_of_trust_can_fail(path, value, column):
   entry = next(x for x in declared.RUNS if x.group == 'trust')
   good = result_of(entry)
@@ -212,7 +213,8 @@ def test_what_is_collected_of_a_run(tmp_path):
     for step in range(10, 3001, 10):
       times.write({'step': step, 'timed': 9,
                    'seconds': 1.8 if step <= 100 else 3.6 if step > 2900
-                              else 100})
+                              else 100,
+                   'processor_seconds': 0.9})
   path = collected.write(tmp_path / 'out', collected.collect(entry, tmp_path))
   text = path.read_text(encoding='utf-8')
   assert str(tmp_path) not in text and len(text) < 8_000
@@ -221,6 +223,7 @@ def test_what_is_collected_of_a_run(tmp_path):
   assert found['versions']['dear_jax'] == '0.0.0'
   assert found['versions']['dm-clrs'] is None
   assert found['steps_a_second'] == {'first': 5.0, 'last': 2.5}
+  assert found['steps_a_processor_second'] == {'first': 10.0, 'last': 10.0}
   assert found['settings']['align_to'] == 'nar'
   assert '--align_to=RUNS/nar_bfs_seed1' in found['command']
   assert [x['size'] for x in found['evaluation']] == [16, 64, 128]
@@ -245,4 +248,5 @@ def test_a_run_whose_times_are_not_known(tmp_path):
   run_folders.write(tmp_path / entry.name, algorithms=('bfs',), seed=1)
   found = collected.collect(entry, tmp_path)
   assert found['steps_a_second'] is None
+  assert found['steps_a_processor_second'] is None
   assert found['commit'] is None and found['evaluation'] is None

@@ -3,6 +3,7 @@
 """Tests of how long steps take."""
 
 import json
+import time
 
 from dear_jax.training import pace
 import pytest
@@ -21,7 +22,7 @@ class Clock:
 
 def test_only_training_counts():
   clock = Clock()
-  measured = pace.Pace(clock)
+  measured = pace.Pace({pace.CLOCK: clock})
   def step(seconds):
     clock.now += seconds
     measured.step()
@@ -52,6 +53,34 @@ def test_the_mean_is_over_steps_not_over_lines():
   assert pace.seconds_a_step(lines, 0, 20) == pytest.approx(2.5)
   assert pace.seconds_a_step(lines, 20, 30) is None
   assert pace.seconds_a_step(lines, 30, 40) == pytest.approx(0.1)
+
+
+def test_the_time_of_the_processor_is_noted_too():
+  clock, processor = Clock(), Clock()
+  measured = pace.Pace({pace.CLOCK: clock, pace.PROCESSOR: processor})
+  measured.step()
+  clock.now += 5
+  processor.now += 2
+  measured.step()
+  line = {'step': 1, **measured.take()}
+  assert line == {'step': 1, 'timed': 1, pace.CLOCK: 5.0, pace.PROCESSOR: 2.0}
+  older = {'step': 2, 'timed': 1, pace.CLOCK: 7.0}
+  lines = [line, older]
+  assert pace.seconds_a_step(lines, 0, 2) == 6.0
+  assert pace.seconds_a_step(lines, 0, 2, pace.PROCESSOR) == 2.0
+  assert pace.seconds_a_step(lines, 1, 2, pace.PROCESSOR) is None
+
+
+def test_a_processor_that_sleeps_takes_no_time():
+  assert pace.PROCESSOR not in pace.clocks_of('gpu')
+  measured = pace.Pace(pace.clocks_of('cpu'))
+  measured.step()
+  time.sleep(0.2)
+  measured.step()
+  times = measured.take()
+  assert times[pace.CLOCK] >= 0.2
+  # Other threads of this process may be at work.
+  assert times[pace.PROCESSOR] < times[pace.CLOCK]
 
 
 def test_a_resumed_run_keeps_its_first_steps(monkeypatch, tmp_path):
