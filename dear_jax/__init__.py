@@ -31,12 +31,14 @@ if _typing.TYPE_CHECKING:
   from dear_jax.training.loop import train as train
   from dear_jax.training.splits import make_splits as make_splits
 
+from dear_jax import lean_clrs as _lean_clrs
+
 __version__ = '0.2.0'
 
+_lean_clrs.install()
 
 # Where the public names live. They are imported when they are first used: clrs
-# imports TensorFlow, which takes seconds that a user of the solvers need not
-# wait for.
+# and haiku take seconds that a user of the solvers need not wait for.
 _HOMES = {
     'DEARModel': 'models.dear',
     'drop_hints': 'data.samplers',
