@@ -74,6 +74,19 @@ def test_agreement_of_gradients(folder):
   assert -1 <= float(rows['implicit, exact'][2]) <= 1
 
 
+def test_where_errors_are(folder):
+  code, out, err = command('errors.py')(folder, '--samples=4', '--size=5')
+  assert code == 0, err
+  found = json.loads((folder / 'errors.json').read_text())
+  assert found['samples'] == 4 and found['size'] == 5
+  assert len(found['tables']) == 4
+  for rows in found['tables'].values():
+    assert sum(x['nodes'] for x in rows) == 20
+    assert sum(x['nodes'] * x['right'] for x in rows) == pytest.approx(
+        20 * found['right'])
+  assert f'{found["right"]:.3f} of the nodes are right' in out
+
+
 @pytest.fixture(name='aligned', scope='module')
 def _aligned(tmp_path_factory):
   """A run that was taught by another."""
@@ -111,6 +124,7 @@ def test_mistakes_are_one_line(tmp_path, folder):
       ('convergence.py', [], 'RUN_FOLDER is missing'),
       ('convergence.py', [tmp_path], 'config.json'),
       ('convergence.py', [folder, '--decay=2'], 'decay'),
+      ('errors.py', [folder, '--size=1'], 'size'),
       ('gradient_noise.py', [folder, '--decays=0.5,x'], "got '0.5,x'"),
       ('gradient_noise.py', [folder, tmp_path], 'unexpected argument')):
     code, out, err = command(script)(*args)
