@@ -22,6 +22,8 @@ _OUT = flags.DEFINE_string(
     'run folder)')
 _COMMAND = flags.DEFINE_string(
     'command', None, 'the command that made the run, to be kept in the file')
+_HALF = flags.DEFINE_boolean(
+    'half', False, 'write parameters in half precision, in half the space')
 cli.define_import()
 
 
@@ -39,7 +41,7 @@ def main(argv):
   with cli.failing():
     reasoner = load(folder)
     with cli.writing(out):
-      reasoner.save(out, made_by=_COMMAND.value)
+      reasoner.save(out, made_by=_COMMAND.value, half=_HALF.value)
   print(f'{out}: {reasoner}, {out.stat().st_size / 2**20:.2f} MiB')
 
 

@@ -36,13 +36,15 @@ class ReasonerModel(clrs.models.BaselineModel):
   """
 
   def __init__(self, *, restrict_pointers: pointers.Rule, edge_pointers: str,
-               scalars: str, layout: str, pad_to: Optional[int], average: bool,
-               processor_factory, **kwargs):
+               scalars: str, self_loops: bool, layout: str,
+               pad_to: Optional[int], average: bool, processor_factory,
+               **kwargs):
     """Takes what it names as in `DEARModel`, and the rest as in CLRS."""
     kinds.check_edge_pointers(edge_pointers)
     differences.check(scalars)
     self._coding = dict(restrict_pointers=restrict_pointers,
                         edge_pointers=edge_pointers, scalars=scalars)
+    self._self_loops = self_loops
     self._average = average
     self._devices = devices.Devices()
     self._layouts = layouts.Layouts(layout, processor_factory, pad_to,
@@ -298,7 +300,7 @@ class ReasonerModel(clrs.models.BaselineModel):
     size = batches.size_of(features.inputs)
     padded, edge_list = self._layouts.shape(features.inputs,
                                             self._spec[index], training)
-    inputs = batches.convert(features.inputs)
+    inputs = self._inputs(features, index)
     answers = batches.convert(outputs)
     node_mask = None
     if edge_list is not None and padded != size:
@@ -307,6 +309,13 @@ class ReasonerModel(clrs.models.BaselineModel):
       answers = batches.pad(answers, padded)
     return self._put(inputs, answers, edge_list, node_mask,
                      *self._steps(features, training))
+
+  def _inputs(self, features: clrs.Features, index: int
+              ) -> Tuple[clrs.DataPoint, ...]:
+    """What the network is told of a batch."""
+    inputs = batches.convert(features.inputs)
+    return inputs if self._self_loops else batches.without_loops(
+        inputs, self._spec[index])
 
   def prepare(self, features: clrs.Features,
               algorithm_index: Optional[int] = None) -> batches.Batch:
@@ -325,7 +334,7 @@ class ReasonerModel(clrs.models.BaselineModel):
     spec = self._spec[index]
     if not self._layouts.has_ladder(spec):
       return self._batch(features, (), index)
-    inputs = batches.convert(features.inputs)
+    inputs = self._inputs(features, index)
     size, edge_list = self._layouts.rung(inputs, spec)
     return self._put(batches.pad(inputs, size), (), edge_list,
                      batches.node_mask(inputs, size),

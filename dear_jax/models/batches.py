@@ -40,6 +40,34 @@ def convert(probes: Iterable[clrs.DataPoint]) -> Tuple[clrs.DataPoint, ...]:
   return tuple(convert_one(probe) for probe in probes)
 
 
+def without_loops(inputs: Sequence[clrs.DataPoint], spec: clrs.Spec
+                  ) -> Tuple[clrs.DataPoint, ...]:
+  """Forgets which nodes have an edge to themselves, where it does not matter.
+
+  It does where every pair of nodes has an answer, and so a node and itself.
+
+  Args:
+    inputs: The inputs of a batch.
+    spec: Of the task.
+
+  Returns:
+    The inputs. Masks, where CLRS connects every node with itself, stay as they
+    are.
+  """
+  if any(stage == clrs.Stage.OUTPUT and location == clrs.Location.EDGE
+         for stage, location, _ in spec.values()):
+    return tuple(inputs)
+
+  def drop(probe):
+    if (probe.location, probe.type_) != (clrs.Location.EDGE, clrs.Type.SCALAR):
+      return probe
+    is_pair = ~np.eye(probe.data.shape[1], dtype=bool)
+    return clrs.DataPoint(probe.name, probe.location, probe.type_,
+                          probe.data * is_pair)
+
+  return tuple(map(drop, inputs))
+
+
 def corner(probes: Iterable[clrs.DataPoint]) -> Tuple[clrs.DataPoint, ...]:
   """The first two nodes of the first instance."""
   nodes = {clrs.Location.GRAPH: (), clrs.Location.NODE: (slice(2),),

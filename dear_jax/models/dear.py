@@ -63,6 +63,7 @@ class DEARModel(base_model.ReasonerModel):
                restrict_pointers: pointers.Rule = None,
                edge_pointers: str = 'clrs',
                scalars: str = 'linear',
+               self_loops: bool = True,
                layout: str = 'auto',
                pad_to: Optional[int] = None,
                average: bool = False,
@@ -113,6 +114,9 @@ class DEARModel(base_model.ReasonerModel):
         ('clrs'), or one that sees all pairs of three nodes ('triplet').
       scalars: How numbers are encoded: each by a 'linear' layer, as in CLRS, or
         with their 'differences', which tells close ones apart.
+      self_loops: Whether the network sees which nodes have an edge to
+        themselves. They change no answer, unless every pair of nodes has one;
+        then they are seen.
       layout: 'dense' computes messages between all pairs of nodes, 'sparse' on
         lists of edges, and 'auto' chooses: lists on a single CPU for tasks with
         a graph and processors that know them, unless most pairs are edges or
@@ -170,7 +174,8 @@ class DEARModel(base_model.ReasonerModel):
         checkpoint_path=checkpoint_path, freeze_processor=freeze_processor,
         dropout_prob=dropout_prob, name=name, debug=debug,
         restrict_pointers=restrict_pointers, edge_pointers=edge_pointers,
-        scalars=scalars, layout=layout, pad_to=pad_to, average=average)
+        scalars=scalars, self_loops=self_loops, layout=layout, pad_to=pad_to,
+        average=average)
 
   @property
   def teacher(self) -> Optional[nar.NARModel]:

@@ -41,6 +41,7 @@ class NARModel(base_model.ReasonerModel):
                restrict_pointers: pointers.Rule = None,
                edge_pointers: str = 'clrs',
                scalars: str = 'linear',
+               self_loops: bool = True,
                layout: str = 'auto',
                pad_to: Optional[int] = None,
                average: bool = False,
@@ -56,7 +57,7 @@ class NARModel(base_model.ReasonerModel):
       test_steps: How many steps to take in `predict` and `evaluate`: the 'true'
         number, what a network has 'learned' to be the number, or always that
         many.
-      restrict_pointers, edge_pointers, scalars: As in `DEARModel`.
+      restrict_pointers, edge_pointers, scalars, self_loops: As in `DEARModel`.
       layout, pad_to, average: As in `DEARModel`.
       **kwargs: Of `BaselineModel`, except for hints.
     """
@@ -66,8 +67,8 @@ class NARModel(base_model.ReasonerModel):
         spec=spec, dummy_trajectory=dummy_trajectory,
         processor_factory=processor_factory, hidden_dim=hidden_dim,
         restrict_pointers=restrict_pointers, edge_pointers=edge_pointers,
-        scalars=scalars, layout=layout, pad_to=pad_to, average=average,
-        **kwargs)
+        scalars=scalars, self_loops=self_loops, layout=layout, pad_to=pad_to,
+        average=average, **kwargs)
 
   def _make_net(self, **kwargs):
     return nets.TerminatingNet(

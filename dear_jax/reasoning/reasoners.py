@@ -11,6 +11,7 @@ import pathlib
 from typing import Any, Dict, Iterable, Optional, Set, Tuple, Union
 
 import clrs
+from dear_jax.data import graph_names
 from dear_jax.data import samplers
 from dear_jax.data import scoring
 from dear_jax.models import batches
@@ -201,16 +202,19 @@ class Reasoner:
       figure.savefig(path)
     return figure
 
-  def save(self, path: Union[str, os.PathLike], made_by: Optional[str] = None
-           ) -> None:
+  def save(self, path: Union[str, os.PathLike], made_by: Optional[str] = None,
+           *, half: bool = False) -> None:
     """Writes the reasoner to one file, which `load` reads.
 
     Args:
       path: The file; its name ends in '.npz'.
       made_by: The commands that made it, to be kept with it.
+      half: Whether to write parameters in half precision, in half the space.
+        What is loaded computes in single precision as ever.
 
     Raises:
-      ValueError: if the name of the file ends in something else.
+      ValueError: if the name of the file ends in something else, or parameters
+        are too large for half precision.
       OSError: if it cannot be written. What was there before is then as it
         was.
     """
@@ -228,6 +232,8 @@ class Reasoner:
     arrays: Dict[str, Any] = {
         f'parameter_{i}': np.asarray(self._params[module][name])
               for i, (module, name) in enumerate(entries)}
+    if half:
+      arrays = {name: sources.in_half(x) for name, x in arrays.items()}
     temporary = path.with_name(path.name + '.tmp')
     try:
       with temporary.open('wb') as file:
@@ -369,6 +375,8 @@ def load(source: Union[str, os.PathLike], *, algorithm: Optional[str] = None,
     raise ValueError(f'{next(iter(given))} is of no use here: {source} was '
                      'trained with model=nar, which solves nothing.')
   given['criterion'] = criterion
+  # Only CLRS' own graphs have nodes with an edge to themselves.
+  given['self_loops'] = config.self_loops and config.graphs == graph_names.ER
   reasoner = Reasoner(
       dataclasses.replace(config, **given), params, algorithm=algorithm,
       is_limit=max_iter is not None, made_by=made_by, verbose=verbose)

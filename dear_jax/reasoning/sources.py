@@ -51,6 +51,19 @@ def read(source: Union[str, os.PathLike]
       f'that name comes with dear_jax (those are: {", ".join(shipped())}).')
 
 
+def in_half(value: _Array) -> _Array:
+  """Numbers in half precision; a ValueError if one is too large for that."""
+  if not np.issubdtype(value.dtype, np.floating):
+    return value
+  with np.errstate(over='ignore'):
+    result = value.astype(np.float16)
+  if not np.isfinite(result).all():
+    raise ValueError(
+        f'A parameter is {np.abs(value).max():g}, and half precision ends at '
+        f'{np.finfo(np.float16).max:g}; save with half=False.')
+  return result
+
+
 def _read_file(path: pathlib.Path):
   """Reads what `Reasoner.save` wrote."""
   try:
@@ -61,7 +74,9 @@ def _read_file(path: pathlib.Path):
         raise ValueError(f'it has format {about["format"]}, not {FORMAT}')
       params: Dict[str, Dict[str, _Array]] = {}
       for i, (module, name) in enumerate(about['parameters']):
-        params.setdefault(module, {})[name] = stored[f'parameter_{i}']
+        value = stored[f'parameter_{i}']
+        params.setdefault(module, {})[name] = (
+            value.astype(np.float32) if value.dtype == np.float16 else value)
     try:
       config = configs.from_settings(about['config'])
     except ValueError as e:  # such as a step of one's own, not yet registered

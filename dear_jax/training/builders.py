@@ -44,7 +44,8 @@ def build_model(config: configs.TrainConfig, specs: Sequence[clrs.Spec],
       freeze_processor=config.freeze_processor, layout=config.layout,
       pad_to=config.train_sizes[1], average=config.average,
       restrict_pointers=config.pointer_rule,
-      edge_pointers=config.edge_pointers, scalars=config.scalars)
+      edge_pointers=config.edge_pointers, scalars=config.scalars,
+      self_loops=config.self_loops)
   if config.model == 'nar':
     return nar.NARModel(test_steps=config.test_steps, **common)
   if is_limit:

@@ -91,6 +91,10 @@ class TrainConfig:
       'linear', 'How numbers are encoded: each on its own, as in CLRS '
       '(linear), or also by how they differ, at several scales, from those of '
       'other nodes and of the graph (differences).', choices=kinds.SCALARS)
+  self_loops: bool = setting(
+      True, 'Whether the network sees which nodes have an edge to themselves, '
+      'which CLRS draws like any other. They change no answer, unless every '
+      'pair of nodes has one; there they are always seen.')
 
   solver: str = setting(
       'anderson', 'Fixed-point solver.', heading='Solver and gradient',

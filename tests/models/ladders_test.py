@@ -102,6 +102,7 @@ def test_other_models_on_the_ladder(settings):
     ('floyd_warshall', dict(processor='dear_edge')),
     ('floyd_warshall', dict(processor='dear_edge', edge_pointers='paths')),
     ('minimum', dict(scalars='differences')),
+    ('bfs', dict(self_loops=False)),
     ('bfs', dict(scalars='differences', layout='sparse')),
 ], ids=str)
 def test_states_of_edges_and_differences_on_the_ladder(task, settings):

@@ -309,6 +309,37 @@ def test_importing_the_library_imports_neither_clrs_nor_jax():
   assert result.stdout.split('\n')[:2] == ['[]', '[]']
 
 
+def test_an_edge_from_a_node_to_itself_changes_nothing():
+  """Training on mixed graphs has seen none."""
+  reasoner = dear_jax.load('bfs', verbose=False)
+  adj = np.zeros((6, 6))
+  for i, j in ((0, 1), (1, 2), (4, 5)):
+    adj[i, j] = adj[j, i] = 1
+  plain, details = reasoner(adj=adj, source=0, details=True)
+  np.testing.assert_array_equal(plain['pi'], [0, 0, 1, 3, 4, 5])
+  looped, others = reasoner(adj=adj + np.eye(6), source=0, details=True)
+  np.testing.assert_array_equal(looped['pi'], plain['pi'])
+  assert others.residual == details.residual
+
+
+def test_half_precision(tmp_path):
+  model, (feedback,), config = _untrained('minimum')
+  reasoner = dear_jax.Reasoner(config, model.params)
+  for name, half in (('whole', False), ('half', True)):
+    reasoner.save(tmp_path / f'{name}.npz', half=half)
+  sizes = [(tmp_path / x).stat().st_size for x in ('half.npz', 'whole.npz')]
+  assert sizes[0] < 0.7 * sizes[1]
+  loaded = dear_jax.load(tmp_path / 'half.npz')._params  # pylint:disable=protected-access
+  def compare(found, expected):
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-6)
+  jax.tree_util.tree_map(compare, loaded, model.params)
+  params = _changed(model.params, lambda x: x + 1e6)
+  with pytest.raises(ValueError, match='half precision ends at 65504'):
+    dear_jax.Reasoner(config, params).save(tmp_path / 'x.npz', half=True)
+  assert not (tmp_path / 'x.npz').exists()
+
+
 def test_unknown_public_names():
   with pytest.raises(AttributeError, match='no attribute'):
     dear_jax.solvre  # pylint:disable=pointless-statement

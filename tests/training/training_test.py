@@ -200,7 +200,8 @@ class TestConfig:
         'algorithms', 'test_steps', 'seed', 'data_cache', 'eval_every',
         'checkpoint_every', 'log_every', 'align_weight', 'init_from',
         'nb_triplet_fts', 'nb_heads', 'encoder_init', 'freeze_processor',
-        'layout', 'edge_pointers', 'scalars'} | (rest & {'restrict_pointers'})
+        'layout', 'edge_pointers', 'scalars', 'self_loops'} | (
+            rest & {'restrict_pointers'})
 
   def test_defaults_that_are_not_the_papers_are_named(self):
     """The docstring of `TrainConfig` lists them."""
