@@ -41,6 +41,8 @@ _PRESET = flags.DEFINE_string(
     'preset', None,
     'where the settings not given come from: quick (1,000 steps at size 16 '
     'with the one-step gradient), default (10,000 steps on sizes 8 to 16), '
+    "best (default, with more than the paper's encoders, and with states on "
+    'pairs of nodes where these are asked about), '
     'paper (100 epochs of 100,000 samples with the exact implicit gradient, '
     "and all else as in the paper) or gas (default, with granola, stochastic "
     'depth, and alignment with the run in --align_to)')

@@ -7,6 +7,7 @@
 
 import pathlib
 
+from dear_jax.training import best_settings
 from dear_jax.training import configs
 from dear_jax.training import settings
 
@@ -54,6 +55,11 @@ def make_page() -> str:
              for preset in presets.values()]
     if any(cells):
       lines.append(_row(f'`{name}`', *cells))
+  lines += ['', 'For tasks in which every pair of nodes points to a third one, '
+            '`best` sets', ', '.join(
+                f'`{name}={value}`' for name, value in
+                best_settings.for_tasks(('floyd_warshall',)).items())
+            + ', too.']
   return '\n'.join(lines) + '\n'
 
 

@@ -5,7 +5,9 @@
 import dataclasses
 from typing import Any, Mapping, Optional
 
+from dear_jax.data import own_tasks
 from dear_jax.data import task_names
+from dear_jax.training import best_settings
 from dear_jax.training import configs
 
 
@@ -39,9 +41,23 @@ def make_config(given: Mapping[str, Any], preset: Optional[str] = None,
   if preset == 'gas' and 'align_to' not in values:
     raise ValueError('preset=gas needs --align_to, the folder of a trained '
                      '--model=nar run.')
+  if preset == 'best':
+    values = {**_best_for(values), **values}
   config = dataclasses.replace(base, **values)
   for name in configs.DAMPED_SETTINGS:
     if name in values and getattr(config, name) is None:
       raise ValueError(f'{name} is a setting of gradient=damped; gradient='
                        f'{config.gradient} has no such setting.')
   return config
+
+
+def _best_for(values: Mapping[str, Any]) -> Mapping[str, Any]:
+  """What the preset 'best' chooses for the tasks that are given."""
+  if values.get('model', 'dear') != 'dear':
+    raise ValueError(f'preset=best is for model=dear, got '
+                     f'{values["model"]}.')
+  algorithms = values.get('algorithms', configs.TrainConfig().algorithms)
+  for algorithm in algorithms:
+    task_names.check_choice('algorithm', algorithm, task_names.known_tasks(),
+                            own_tasks.REMEDY)
+  return best_settings.for_tasks(algorithms)

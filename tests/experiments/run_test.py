@@ -81,6 +81,24 @@ def test_flags_override_the_preset(run):
   assert config.restrict_pointers == 'false'
 
 
+def test_the_best_settings_depend_on_the_task(run):
+  best = config_of(run, '--preset=best', '--algorithm=bfs')
+  assert (best.scalars, best.self_loops) == ('differences', False)
+  assert best == configs.PRESETS['best']
+  pairs = config_of(run, '--preset=best', '--algorithm=floyd_warshall')
+  assert (pairs.processor, pairs.edge_pointers) == ('dear_edge', 'triplet')
+  both = config_of(run, '--preset=best', '--algorithm=bfs,floyd_warshall')
+  assert both.processor == 'dear_edge'
+  own = config_of(run, '--preset=best', '--algorithm=floyd_warshall',
+                  '--processor=dear_pgn', '--scalars=linear')
+  assert (own.processor, own.edge_pointers, own.scalars) == (
+      'dear_pgn', 'triplet', 'linear')
+  with pytest.raises(ValueError, match='for model=dear, got nar'):
+    config_of(run, '--preset=best', '--model=nar')
+  with pytest.raises(ValueError, match="'bsf'"):
+    config_of(run, '--preset=best', '--algorithm=bsf')
+
+
 def test_gradients(run):
   assert config_of(run, '--gradient=damped') == configs.TrainConfig()
   exact = config_of(run, '--gradient=implicit')
