@@ -206,8 +206,9 @@ def test_every_module_has_its_place():
     # Words in brackets explain.
     found = set(re.findall(r'`(\w+)`', re.sub(r'\(.*?\)', '', names)))
     assert found == expected, room
+  files = set(re.findall(r'^\| `(\w+)\.py` \|', table, re.MULTILINE))
   assert {path.split('.')[1] for path in MODULES.values()} | {
-      'pretrained'} == set(rows)
+      'pretrained'} == set(rows) | files
 
 
 def test_every_kind_of_processor_can_be_chosen():

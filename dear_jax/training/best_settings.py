@@ -1,6 +1,6 @@
 # Copyright 2026 The dear_jax authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What `preset=best` chooses by the type of a task; docs/choosing.md says why."""
+"""What `preset=best` chooses by the type of a task (docs/choosing.md)."""
 
 from typing import Any, Dict, Sequence
 
