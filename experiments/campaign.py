@@ -22,6 +22,9 @@ RUNS = [
     *campaigns.rows('trust', TASKS, seeds=(1, 2), train_steps=2_000),
     # Our DEAR beside the paper's.
     *campaigns.rows('dear', TASKS, seeds=(1, 2, 3), train_steps=10_000),
+    # What goes beyond the paper's model; the group trust is without it.
+    *campaigns.rows('best', TASKS, preset='best', seeds=(1, 2),
+                    train_steps=2_000),
     # The paper's settings, for as many steps.
     *campaigns.rows('paper', TASKS, preset='paper', train_steps=10_000),
     # The baseline, which is given the true number of steps.

@@ -60,7 +60,7 @@ def make_page(results: Sequence[figures.Result],
   lines = [_INTRO.format(source=paper_figures.SOURCE).rstrip()]
   done = len(results)
   lines += ['', f'{done} of {len(entries)} runs are there.']
-  for section in (_dear, _paper, _nar, _variants, _trust, _sizes):
+  for section in (_dear, _best, _paper, _nar, _variants, _trust, _sizes):
     lines += section(results, entries)
   lines += _losses(results, entries)
   lines += _origins(results)
@@ -187,6 +187,32 @@ def _dear(results, entries) -> List[str]:
           f'{paper_figures.STATED_MEAN["dear"]:.2f}; that of its own rows is '
           'in the table.',
           *_beside_the_paper(results, entries, 'dear', 'dear', _HEAD, _cells)]
+
+
+def _best(results, entries) -> List[str]:
+  """What goes beyond the paper's model, beside runs without it."""
+  by_task = figures.grouped(results, 'best')
+  plain = figures.grouped(results, 'trust')
+  tasks = _tasks_in(entries, 'best')
+
+  def cells(found):
+    """Those under `_HEAD`, after runs with the same seeds and steps."""
+    alike = {(x['seed'], x['settings']['train_steps']) for x in found}
+    others = [x for x in plain.get(found[0]['task'], ())
+              if (x['seed'], x['settings']['train_steps']) in alike]
+    return [_score_cell(others) or MISSING, *_cells(found)]
+
+  rows = _rows(by_task, 'dear', tasks, cells, 1 + len(_HEAD))
+  if set(paper_figures.TEN) <= set(tasks):
+    row = _mean_row(by_task, 'dear', 1 + len(_HEAD))
+    mean = figures.mean_of_ten(plain)
+    row[3] = 'not all run yet' if mean is None else _number(mean, 2)
+    rows.append(row)
+  return ['', "## Beyond the paper's model", '',
+          '`--preset=best` ([choosing.md](choosing.md#more-than-the-paper)). '
+          'The column *plain* is our DEAR with default settings and the same '
+          'seeds and steps.',
+          *_table(['task', 'paper', 'ours', 'plain', *_HEAD], rows)]
 
 
 def _paper(results, entries) -> List[str]:

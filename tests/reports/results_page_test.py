@@ -125,6 +125,19 @@ def test_the_mean_needs_all_ten_tasks():
   assert mean(results[:-1])[1] == '4.50'
 
 
+def test_what_goes_beyond_the_paper_stands_beside_runs_without_it():
+  runs = {(x.group, x.seed): x for x in declared.RUNS if x.task == 'bfs'}
+  best, plain = runs['best', 1], runs['trust', 1]
+  others = [result_of(runs['trust', 2], 0.1),  # another seed
+            result_of(runs['dear', 1], 0.2)]  # more steps
+  heading = "Beyond the paper's model"
+  row = lambda *results: rows_of(results_page.make_page(
+      [*results, *others], declared.RUNS), heading)['`bfs`'][1:3]
+  assert row(result_of(best, 0.9), result_of(plain, 0.8)) == ['90.00', '80.00']
+  assert row(result_of(best, 0.9)) == ['90.00', results_page.MISSING]
+  assert row()[0] == results_page.MISSING
+
+
 def test_the_figures_of_the_paper():
   """Against the means that the paper states, as far as they are right."""
   of = lambda column: [paper_figures.find(column, x)[0]
