@@ -38,10 +38,13 @@ def test_the_list():
   campaigns.check(entries)
   count = lambda group: sum(x.group == group for x in entries)
   assert {x.group: count(x.group) for x in entries} == {
-      'trust': 22, 'dear': 33, 'paper': 11, 'nar': 11, 'variants': 11}
+      'trust': 22, 'dear': 33, 'best': 22, 'paper': 11, 'nar': 11,
+      'variants': 11}
   configs = {x.name: x.config('runs') for x in entries}
   assert configs['dear_bfs_seed3'].train_steps == 10_000
   assert configs['trust_dfs_seed2'].train_steps == 2_000
+  assert configs['best_floyd_warshall_seed1'].processor == 'dear_edge'
+  assert configs['best_bfs_seed1'].scalars == 'differences'
   assert configs['paper_bfs_seed1'].gradient == 'implicit'
   assert configs['paper_bfs_seed1'].train_steps == 10_000
   assert {x.task for x in entries if x.group == 'nar'
