@@ -7,10 +7,9 @@ have that done while others run: what it makes is found by the shapes of a
 batch, and is the very program that would have been made otherwise.
 """
 
-from typing import Any, Callable, Dict, Hashable, Protocol, Sequence, Tuple
+from typing import Any, Callable, Dict, Hashable, Sequence, Tuple
 
 import clrs
-from dear_jax.models import batches
 import jax
 
 
@@ -33,8 +32,8 @@ class Program:
     """
     self._batch = batch
     self._static = tuple(static)
-    self._jitted = jax.jit(fun, static_argnums=self._static,
-                           donate_argnums=tuple(donate))
+    self._jitted: Any = jax.jit(fun, static_argnums=self._static,
+                                donate_argnums=tuple(donate))
     self._ahead: Dict[Hashable, jax.stages.Compiled] = {}
 
   def __call__(self, *args: Any) -> Any:
@@ -70,30 +69,21 @@ class Program:
             tuple((i, args[i]) for i in self._static if i < len(args)))
 
 
-class _Model(Protocol):
-  """What `CompilesAhead` asks of the class that it is mixed into."""
-  jitted_feedback: Program
-  jitted_evaluate: Program
-  _device_params: Any
-  _device_opt_state: Any
-  _devices: Any
-
-  def _index(self, algorithm_index: int) -> int:
-    ...
-
-  def _batch(self, features: Any, outputs: Any, index: int,
-             training: bool = False) -> batches.Batch:
-    ...
-
-  def _extra(self) -> Any:
-    ...
-
-
 class CompilesAhead:
   """For models whose programs can be made in the background."""
 
+  # Of the model that this is a part of.
+  jitted_feedback: Any
+  jitted_evaluate: Any
+  _device_params: Any
+  _device_opt_state: Any
+  _devices: Any
+  _index: Any
+  _batch: Any
+  _extra: Any
+
   @property
-  def compiles_ahead(self: _Model) -> bool:
+  def compiles_ahead(self) -> bool:
     """Whether `compile_feedback` and `compile_evaluate` are of use.
 
     On many devices results say where they are only once there are some, and
@@ -103,7 +93,7 @@ class CompilesAhead:
         getattr(jax.config, name) for name in (
             'jax_disable_jit', 'jax_debug_nans', 'jax_debug_infs'))
 
-  def compile_feedback(self: _Model, feedback: clrs.Feedback,
+  def compile_feedback(self, feedback: clrs.Feedback,
                        algorithm_index: int) -> None:
     """Makes the program of `feedback` for such a batch; in any thread."""
     index = self._index(algorithm_index)
@@ -113,7 +103,7 @@ class CompilesAhead:
         _like(self._device_params), jax.random.PRNGKey(0), batch,
         self._extra(), _like(self._device_opt_state), index)
 
-  def compile_evaluate(self: _Model, feedback: clrs.Feedback,
+  def compile_evaluate(self, feedback: clrs.Feedback,
                        algorithm_index: int,
                        with_spectral_radius: bool = False) -> None:
     """Makes the program of `evaluate` for such a batch; in any thread."""
