@@ -43,8 +43,8 @@ _CACHE = flags.DEFINE_string(
 _ASKING = ('import', 'load', 'first answer', 'the others', 'in all')
 _TRAINING = ('import', 'first step', 'the others', 'in all')
 
-# What a model has compiled, as XLA calls it.
-_PROGRAMS = ('_feedback', '_evaluate')
+# What a model has compiled, as JAX calls it.
+_PROGRAMS = ('jit(_feedback)', 'jit(_evaluate)')
 
 
 class _Laps:
@@ -72,7 +72,7 @@ def _watch_compiler() -> dict:
   def duration(event, seconds, fun_name='', **unused_kwargs):
     if event.endswith('backend_compile_duration'):
       found['in_xla'] += seconds
-      found['nb_programs'] += fun_name.removeprefix('jit_') in _PROGRAMS
+      found['nb_programs'] += fun_name in _PROGRAMS
 
   def count(event, **unused_kwargs):
     found['from_cache'] += event.endswith('cache_hits')
