@@ -86,10 +86,11 @@ class CompilesAhead:
   def compiles_ahead(self) -> bool:
     """Whether `compile_feedback` and `compile_evaluate` are of use.
 
-    On many devices results say where they are only once there are some, and
-    whoever looks for faults has programs run in another way.
+    On many devices or hosts results say where they are only once there are
+    some, and whoever looks for faults has programs run in another way.
     """
-    return self._devices.are_one and not any(
+    is_alone = self._devices.are_one and jax.process_count() == 1
+    return is_alone and not any(
         getattr(jax.config, name) for name in (
             'jax_disable_jit', 'jax_debug_nans', 'jax_debug_infs'))
 

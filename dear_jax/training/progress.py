@@ -101,9 +101,9 @@ class Progress:
     self._shown_at = now
     metrics = read()
     if self._bar is not None:
-      self._bar.set_postfix_str(
-          f'loss {metrics["loss"]:.3f}  '
-          f'{solver_summary(metrics, short=True)}{reason}')
+      self._bar.set_postfix_str(  # there is no room for both
+          f'loss {metrics["loss"]:.3f}'
+          f'{reason or "  " + solver_summary(metrics, short=True)}')
     else:
       print(f'step {step}/{self._total}  loss {metrics["loss"]:.4f}  '
             f'{solver_summary(metrics)}{self._speed(now)}{reason}',
