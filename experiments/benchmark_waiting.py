@@ -1,15 +1,19 @@
 # Copyright 2026 The dear_jax authors.
 # SPDX-License-Identifier: Apache-2.0
-r"""Measures how long someone who asks a reasoner has to wait, and for what.
+r"""Measures how long someone who asks or trains has to wait, and for what.
 
   python experiments/benchmark_waiting.py
   python experiments/benchmark_waiting.py --graphs=sparse_er --nb_graphs=100
+  python experiments/benchmark_waiting.py --train=dfs,minimum
+  python experiments/benchmark_waiting.py --train=dfs --noin_background
 
-Every row is a process of its own, which imports, loads, and asks about graphs
-each of which has another number of nodes: once with nothing compiled, and once
-with what the first one left in its cache. Seconds are those on the clock and,
-in brackets, those of the processor: they differ where others are at work, too.
-The last line is one JSON object.
+Every row is a process of its own, once with nothing compiled, and once with
+what the first one left in its cache. It imports, loads, and asks about graphs
+each of which has another number of nodes; or, with --train, it begins a run
+with default settings on a task. Seconds are those on the clock and, in
+brackets, those of the processor: they differ where others are at work, too. Of
+what is compiled at the same time, seconds in XLA are added up. The last line is
+one JSON object.
 """
 
 import json
@@ -28,10 +32,19 @@ _GRAPHS = flags.DEFINE_string(
 _NB_GRAPHS = flags.DEFINE_integer('nb_graphs', 100, 'How many to ask about.')
 _MIN_SIZE = flags.DEFINE_integer('min_size', 5, 'The nodes of the smallest.')
 _MAX_SIZE = flags.DEFINE_integer('max_size', 256, 'The nodes of the largest.')
+_TRAIN = flags.DEFINE_list(
+    'train', [], 'Begin runs on these tasks, and ask no reasoner.')
+_STEPS = flags.DEFINE_integer('steps', 200, 'How many steps to train.', 1)
+_IN_BACKGROUND = flags.DEFINE_bool(
+    'in_background', True, 'Whether runs compile while they train.')
 _CACHE = flags.DEFINE_string(
     'cache', None, 'Used by the processes that this one starts.')
 
-_COLUMNS = ('import', 'load', 'first answer', 'the others', 'in all')
+_ASKING = ('import', 'load', 'first answer', 'the others', 'in all')
+_TRAINING = ('import', 'first step', 'the others', 'in all')
+
+# What a model has compiled, as JAX calls it.
+_PROGRAMS = ('jit(_feedback)', 'jit(_evaluate)')
 
 
 class _Laps:
@@ -48,29 +61,66 @@ class _Laps:
     self._last = now
 
 
-def measure() -> dict:
-  """What one process waits for."""
-  laps = _Laps()
-  # pylint: disable=g-import-not-at-top
+def _watch_compiler() -> dict:
+  """Seconds in XLA, the programs of models, and what was not compiled."""
   import jax
+  from jax import monitoring
   jax.config.update('jax_compilation_cache_dir', _CACHE.value)
   jax.config.update('jax_persistent_cache_min_compile_time_secs', 0.1)
-  import clrs  # noqa: F401
-  import dear_jax
-  from dear_jax.data import samplers
-  from jax import monitoring
-  import numpy as np
-  load = dear_jax.load
-  found = dict(in_xla=0.0, from_cache=0)
+  found = dict(in_xla=0.0, from_cache=0, nb_programs=0)
 
-  def duration(event, seconds, **unused_kwargs):
-    found['in_xla'] += seconds * event.endswith('backend_compile_duration')
+  def duration(event, seconds, fun_name='', **unused_kwargs):
+    if event.endswith('backend_compile_duration'):
+      found['in_xla'] += seconds
+      found['nb_programs'] += fun_name in _PROGRAMS
 
   def count(event, **unused_kwargs):
     found['from_cache'] += event.endswith('cache_hits')
 
   monitoring.register_event_duration_secs_listener(duration)
   monitoring.register_event_listener(count)
+  return found
+
+
+def measure_training(task: str) -> dict:
+  """What one process waits for that begins a run."""
+  laps = _Laps()
+  found = _watch_compiler()
+  # pylint: disable=g-import-not-at-top
+  import clrs  # noqa: F401
+  import dear_jax
+  from dear_jax.models import programs
+  from dear_jax.training import host_memory
+  host_memory.keep_freed_memory()
+  if not _IN_BACKGROUND.value:
+    programs.CompilesAhead.compiles_ahead = False
+  config = dear_jax.TrainConfig(algorithms=(task,))
+  train = dear_jax.train
+  laps.lap('import')
+  counted = {}
+
+  def at_step(done):
+    # Its results are there one step later, which is little.
+    if done in (1, _STEPS.value):
+      laps.lap('first step' if done == 1 else 'the others')
+      counted.update(found)  # what is compiled later does not count
+    return done == _STEPS.value
+
+  with tempfile.TemporaryDirectory() as workdir:
+    train(config, workdir, should_stop=at_step)
+  return dict(seconds=laps.seconds, **counted)
+
+
+def measure_asking() -> dict:
+  """What one process waits for that asks a reasoner."""
+  laps = _Laps()
+  found = _watch_compiler()
+  # pylint: disable=g-import-not-at-top
+  import clrs  # noqa: F401
+  import dear_jax
+  from dear_jax.data import samplers
+  import numpy as np
+  load = dear_jax.load
   laps.lap('import')
   reasoner = load(_REASONER.value, verbose=False)
   laps.lap('load')
@@ -94,36 +144,65 @@ def measure() -> dict:
     if not i:
       laps.lap('first answer')
   laps.lap('the others')
-  return dict(seconds=laps.seconds, nb_programs=reasoner.nb_programs,
-              slowest_up_to_64=slowest, **found)
+  return dict(found, seconds=laps.seconds, nb_programs=reasoner.nb_programs,
+              slowest_up_to_64=slowest)
 
 
-def _in_new_process(cache: str) -> dict:
+def _in_new_process(cache: str, *options: str) -> dict:
   done = subprocess.run(
-      [sys.executable, *sys.argv, f'--cache={cache}'], check=True,
+      [sys.executable, *sys.argv, f'--cache={cache}', *options], check=True,
       stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
       env=dict(os.environ))
   return json.loads(done.stdout.splitlines()[-1])
 
 
-def main(unused_argv):
-  if _CACHE.value:
-    print(json.dumps(measure()))
-    return
+def _table(title, columns, last=()):
+  print(f'{title}, seconds (of the processor)\n')
+  names = (*columns, 'programs', 'in XLA', *last)
+  print(f'| cache | {" | ".join(names)} |\n' + '|---' * (len(names) + 1) + '|')
+
+
+def _row(name, found, columns, last=()):
+  cells = [f'{found["seconds"][x][0]:.1f} ({found["seconds"][x][1]:.1f})'
+           for x in columns]
+  cells += [str(found['nb_programs']), f'{found["in_xla"]:.1f}', *last]
+  print(f'| {name} | {" | ".join(cells)} |', flush=True)
+
+
+def _ask() -> dict:
+  """Measures what someone waits for who asks."""
   results = {}
-  print(f'{_NB_GRAPHS.value} graphs ({_GRAPHS.value}) of {_MIN_SIZE.value} to '
-        f'{_MAX_SIZE.value} nodes, seconds (of the processor)\n')
-  print(f'| cache | {" | ".join(_COLUMNS)} | programs | in XLA | slowest '
-        'answer up to 64 nodes |\n' + '|---' * (len(_COLUMNS) + 4) + '|')
+  _table(f'{_NB_GRAPHS.value} graphs ({_GRAPHS.value}) of {_MIN_SIZE.value} to '
+         f'{_MAX_SIZE.value} nodes', _ASKING,
+         ['slowest answer up to 64 nodes'])
   with tempfile.TemporaryDirectory() as cache:
     for name in ('empty', 'warm'):
       found = results[name] = _in_new_process(cache)
-      cells = [f'{found["seconds"][x][0]:.1f} ({found["seconds"][x][1]:.1f})'
-               for x in _COLUMNS]
-      print(f'| {name} | {" | ".join(cells)} | {found["nb_programs"]} | '
-            f'{found["in_xla"]:.1f} | {found["slowest_up_to_64"]:.3f} |',
-            flush=True)
-  print(json.dumps(results))
+      _row(name, found, _ASKING, [f'{found["slowest_up_to_64"]:.3f}'])
+  return results
+
+
+def _train() -> dict:
+  """Measures what someone waits for who trains."""
+  results = {}
+  _table(f'Runs with default settings, {_STEPS.value} steps', _TRAINING)
+  for task in _TRAIN.value:
+    results[task] = {}
+    with tempfile.TemporaryDirectory() as cache:
+      for name in ('empty', 'warm'):
+        found = results[task][name] = _in_new_process(cache, f'--train={task}')
+        _row(f'{task}, {name}', found, _TRAINING)
+  return results
+
+
+def main(unused_argv):
+  if _CACHE.value:
+    print(json.dumps(measure_training(_TRAIN.value[0]) if _TRAIN.value
+                     else measure_asking()))
+  elif _TRAIN.value:
+    print(json.dumps({'training': _train()}))
+  else:
+    print(json.dumps(_ask()))
 
 
 if __name__ == '__main__':

@@ -14,6 +14,7 @@ from dear_jax.models import confidences
 from dear_jax.models import devices
 from dear_jax.models import layouts
 from dear_jax.models import parts
+from dear_jax.models import programs
 from dear_jax.networks import clrs_private
 from dear_jax.networks import differences
 from dear_jax.networks import kinds
@@ -28,7 +29,7 @@ _Array = jax.Array
 Metrics = Dict[str, _Array]
 
 
-class ReasonerModel(clrs.models.BaselineModel):
+class ReasonerModel(programs.CompilesAhead, clrs.models.BaselineModel):
   """A `BaselineModel` that reads inputs and outputs only.
 
   A subclass has `_make_net`, `_loss` and `_evaluate`. After each `feedback`,
@@ -85,9 +86,10 @@ class ReasonerModel(clrs.models.BaselineModel):
     self.jitted_init = jax.jit(functools.partial(
         self.net_fn.init, repred=True, algorithm_index=-1))
     self.jitted_grad = jax.jit(self._compute_grad, static_argnums=4)
-    self.jitted_feedback = jax.jit(self._feedback, donate_argnums=(0, 4),
-                                   static_argnums=5)
-    self.jitted_evaluate = jax.jit(self._evaluate, static_argnums=(3, 4, 5))
+    self.jitted_feedback = programs.Program(
+        self._feedback, batch=2, static=(5,), donate=(0, 4))
+    self.jitted_evaluate = programs.Program(
+        self._evaluate, batch=2, static=(3, 4, 5))
     self.jitted_accum_opt_update = jax.jit(self._accum_opt_update,
                                            donate_argnums=(0, 2))
 

@@ -29,7 +29,6 @@ from typing import (
   Mapping,
   Optional,
   Sequence,
-  Set,
   Tuple,
 )
 
@@ -37,6 +36,7 @@ import clrs
 from dear_jax.data import data_cache
 from dear_jax.data import prefetch
 from dear_jax.data import scoring
+from dear_jax.training import ahead
 from dear_jax.training import builders
 from dear_jax.training import checkpoints
 from dear_jax.training import compile_cache
@@ -152,7 +152,6 @@ class _Trainer:
           builders.initial_params(config, self._model.params))
     self._best = checkpoints.Best(params=self._model.params)
     self._seconds_before = 0.0
-    self._announced: Set[Tuple[str, int, str]] = set()
     self._watch = convergence_watch.ConvergenceWatch(config.log_every)
     self._pace = pace.Pace(pace.clocks_of(jax.default_backend()))
 
@@ -177,6 +176,10 @@ class _Trainer:
       self._times = stack.enter_context(pace.PaceFile(self._workdir, start))
       self._progress = stack.enter_context(
           progress.Progress(start=start, total=config.train_steps))
+      self._programs = stack.enter_context(ahead.Ahead(
+          self._model, config.algorithms,
+          [batches[0] for batches in self._val_set], config.eval_every,
+          self._progress, self._pace))
       if resume:
         self._progress.message(f'Resuming at step {start}.')
       step = self._train(start, should_stop or (lambda unused_step: False))
@@ -191,8 +194,10 @@ class _Trainer:
     config = self._config
     first = [sampler.index for sampler in self._train_samplers]
     def make(offset):
-      return [sampler.batch(index + offset)
-              for index, sampler in zip(first, self._train_samplers)]
+      feedbacks = [sampler.batch(index + offset)
+                   for index, sampler in zip(first, self._train_samplers)]
+      self._programs.expect(start + offset + 1, feedbacks)
+      return feedbacks
 
     in_flight: Deque[Tuple[int, Any]] = collections.deque()
     def retire(keep):
@@ -200,7 +205,8 @@ class _Trainer:
         self._retire(*in_flight.popleft())
 
     done = start
-    with prefetch.Prefetcher(make, 0, config.train_steps - start) as batches:
+    with prefetch.Prefetcher(make, 0, config.train_steps - start,
+                             depth=ahead.LOOK_AHEAD) as batches:
       for feedbacks in batches:
         metrics = self._step(done, feedbacks)
         done += 1
@@ -230,7 +236,7 @@ class _Trainer:
     key = jax.random.fold_in(self._train_key, step)
     metrics = []
     for i, feedback in enumerate(feedbacks):
-      self._announce('training step', i, feedback)
+      self._programs.meet(ahead.TRAINING, i, feedback)
       self._model.feedback(jax.random.fold_in(key, i), feedback, i)
       metrics.append(dict(self._model.metrics))
     return metrics
@@ -244,6 +250,7 @@ class _Trainer:
       if float(values.get('failed', 0)) == 1:
         raise self._diverged(
             f'Every instance of {algorithm} led to NaN or infinity', step)
+    self._programs.mark()
     self._pace.step()
     if step % self._config.log_every == 0:
       self._times.write({'step': step, **self._pace.take()})
@@ -306,7 +313,7 @@ class _Trainer:
       for feedback in batches:
         if stoppable and self._signals.requested:
           raise _Stopped
-        self._announce('evaluation', i, feedback)
+        self._programs.meet(ahead.EVALUATION, i, feedback)
         pred, values = self._model.evaluate(
             self._eval_key, feedback, i,
             with_spectral_radius=with_spectral_radius)
@@ -363,16 +370,6 @@ class _Trainer:
         'seconds': round(self._seconds(), 1),
         'workdir': self._workdir,
     }
-
-  def _announce(self, what: str, index: int, feedback: clrs.Feedback) -> None:
-    """Says that something is compiled, if these shapes are new."""
-    shape = self._model.describe_shape(feedback.features, index,
-                                       training=what == 'training step')
-    if (what, index, shape) not in self._announced:
-      self._announced.add((what, index, shape))
-      self._pace.disturb()
-      self._progress.wait(f'compiling the {what} of '
-                          f'{self._config.algorithms[index]}, {shape} ...')
 
   def _diverged(self, what: str, step: int) -> FloatingPointError:
     config = self._config

@@ -51,6 +51,7 @@ class Progress:
     # whatever else was compiled for, move it.
     self._counted_from = (self._shown_at, start)
     self._waited = True
+    self._reason = ''
 
   def __enter__(self) -> 'Progress':
     return self
@@ -75,6 +76,10 @@ class Progress:
     else:
       self._bar.set_postfix_str(text)
 
+  def slow(self, reason: str) -> None:
+    """Tells why the next step to be told of took longer than others will."""
+    self._waited, self._reason = True, f'  {reason}'
+
   def update(self, step: int, read: Callable[[], Metrics]) -> None:
     """Tells that `step` steps are done.
 
@@ -87,6 +92,7 @@ class Progress:
       self._bar.update(step - self._step)
     self._step = step
     now = self._clock()
+    reason, self._reason = self._reason, ''
     if self._waited:
       self._waited, self._counted_from = False, (now, step)
     interval = _LINE_INTERVAL if self._bar is None else _BAR_INTERVAL
@@ -95,11 +101,12 @@ class Progress:
     self._shown_at = now
     metrics = read()
     if self._bar is not None:
-      self._bar.set_postfix_str(f'loss {metrics["loss"]:.3f}  '
-                                f'{solver_summary(metrics, short=True)}')
+      self._bar.set_postfix_str(  # there is no room for both
+          f'loss {metrics["loss"]:.3f}'
+          f'{reason or "  " + solver_summary(metrics, short=True)}')
     else:
       print(f'step {step}/{self._total}  loss {metrics["loss"]:.4f}  '
-            f'{solver_summary(metrics)}{self._speed(now)}',
+            f'{solver_summary(metrics)}{self._speed(now)}{reason}',
             file=self._stream, flush=True)
 
   def _speed(self, now: float) -> str:

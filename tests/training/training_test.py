@@ -449,6 +449,7 @@ def _fake_step(monkeypatch):
       change(self, install.calls)
     install.calls = 0
     monkeypatch.setattr(dear.DEARModel, 'feedback', feedback)
+    monkeypatch.setattr(dear.DEARModel, 'compile_feedback', lambda *args: None)
   return install
 
 
