@@ -187,7 +187,8 @@ class DEARModel(base_model.ReasonerModel):
 
   def _create_net_fns(self, *args, **kwargs):
     super()._create_net_fns(*args, **kwargs)
-    self.jitted_iterates = jax.jit(self._evaluate_iterates, static_argnums=3)
+    self.jitted_iterates = jax.jit(self._evaluate_iterates, static_argnums=3,
+                                   **self._devices.for_results)
 
   def evaluate_iterates(self, rng_key: _Array, feedback: clrs.Feedback,
                         algorithm_index: Optional[int] = None):
@@ -238,7 +239,8 @@ class DEARModel(base_model.ReasonerModel):
   def _steps(self, features: clrs.Features, training: bool):
     if self._teacher is None or not training:
       return None, None  # a solve has no use for them
-    return nar.true_steps(features), nar.slots(nar.true_steps(features))
+    steps = nar.true_steps(features)
+    return steps, nar.slots(self._devices.largest(steps.max()))
 
   def _extra(self) -> '_Extra':
     return _Extra(

@@ -10,6 +10,7 @@ from dear_jax.models import base_model
 from dear_jax.models import dear
 from dear_jax.models import nar
 from dear_jax.training import checkpoints
+from dear_jax.training import cluster
 from dear_jax.training import configs
 import numpy as np
 
@@ -147,7 +148,8 @@ def load_teacher(config: configs.TrainConfig, specs: Sequence[clrs.Spec],
   theirs = configs.load_config(config.align_to)
   teacher = build_model(theirs, specs, examples)
   assert isinstance(teacher, nar.NARModel)  # as was just checked
-  set_params(teacher, checkpoints.load_kept(config.align_to), examples,
+  set_params(teacher, cluster.from_first(
+      lambda: checkpoints.load_kept(config.align_to)), examples,
              config.align_to)
   return teacher
 
@@ -168,7 +170,8 @@ def initial_params(config: configs.TrainConfig, params: Any) -> Any:
   """
   if config.init_from is None:
     return params
-  theirs = checkpoints.load_kept(config.init_from)
+  theirs = cluster.from_first(
+      lambda: checkpoints.load_kept(config.init_from))
   result = {}
   for module, values in params.items():
     result[module] = theirs.get(module, values)
