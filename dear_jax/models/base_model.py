@@ -75,7 +75,8 @@ class ReasonerModel(clrs.models.BaselineModel):
       net = self._make_net(
           spec=self._spec, hidden_dim=hidden_dim,
           processor_factory=processor_factory, encoder_init=encoder_init,
-          dropout_prob=dropout_prob, nb_dims=self.nb_dims, **self._coding)
+          dropout_prob=dropout_prob, nb_dims=self.nb_dims,
+          mesh=self._devices.mesh, **self._coding)
       return net(*args, **kwargs)
 
     self.net_fn = hk.transform(use_net)

@@ -182,7 +182,6 @@ class DEARModel(base_model.ReasonerModel):
         eval_iterations_per_node=self._eval_iterations_per_node,
         noise_stddev=self._noise_stddev,
         jacobian_fraction=self._jacobian_fraction,
-        split=self._devices.are_one,
         stochastic_depth=self._stochastic_depth, **kwargs)
 
   def _create_net_fns(self, *args, **kwargs):

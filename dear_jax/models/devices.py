@@ -28,7 +28,6 @@ class Devices:
     self.count = len(devices)
     self.are_one = self.count == 1
     self.are_cpus = devices[0].platform == 'cpu'
-    self.is_one_cpu = self.are_one and self.are_cpus
     self.nb_hosts = jax.process_count()
     self.mesh = jax.sharding.Mesh(np.array(devices), (AXIS,))
     spec = jax.sharding.PartitionSpec
