@@ -188,36 +188,22 @@ def noticing_losses() -> Iterator[None]:
     yield
   except jax.errors.JaxRuntimeError as e:
     if count() > 1 and _LOST_WORDS.search(str(e)):
-      print("DEBUG", str(e)[:1500], file=sys.stderr)
       raise HostLostError(LOST) from e
     raise
 
 
 class AnyHost:
-  """Whether one of the hosts says yes, with all of them in step.
-
-  The answer is that of the last time it was asked, so that nothing waits for
-  it. With one host it is what that one says now.
-  """
+  """Whether one of the hosts says yes; all of them have to ask."""
 
   def __init__(self):
-    self._pending = None
     self._devices = devices.Devices()
     self._program = jax.jit(jnp.any, **self._devices.for_results)
 
   def __call__(self, yes: bool) -> bool:
     if count() == 1:
       return yes
-    return self.now(yes)
-
-  def now(self, yes: bool) -> bool:
-    """The same, waited for."""
-    return yes if count() == 1 else bool(self._ask(yes))
-
-  def _ask(self, yes: bool) -> jax.Array:
-    """[], which may still be being computed."""
-    return self._program(self._devices.split(
-        np.full(jax.local_device_count(), yes), is_part=True))
+    return bool(self._program(self._devices.split(
+        np.full(jax.local_device_count(), yes), is_part=True)))
 
 
 _Handler = ctypes.CFUNCTYPE(None, ctypes.c_int)

@@ -315,7 +315,7 @@ class _Trainer:
     for i, batches in enumerate(datasets):
       scores, metrics = [], []
       for feedback in batches:
-        if stoppable and self._any_host.now(self._signals.requested):
+        if stoppable and self._any_host(self._signals.requested):
           raise _Stopped
         self._announce('evaluation', i, feedback)
         pred, values = self._model.evaluate(
