@@ -114,9 +114,9 @@ class DEARModel(base_model.ReasonerModel):
       scalars: How numbers are encoded: each by a 'linear' layer, as in CLRS, or
         with their 'differences', which tells close ones apart.
       layout: 'dense' computes messages between all pairs of nodes, 'sparse' on
-        lists of edges, and 'auto' chooses: lists on a single CPU for tasks with
-        a graph and processors that know them, unless most pairs are edges or
-        there are few pairs. Lists of other lengths are compiled for anew.
+        lists of edges, and 'auto' chooses: lists for tasks with a graph and
+        processors that know them, unless most pairs are edges or there are few
+        pairs; on accelerators for large sparse graphs only. Lists of other lengths are compiled for anew.
       pad_to: In training on lists of edges, give all graphs this many nodes, so
         that several sizes share their programs; messages cost nothing more.
       average: Whether to keep the average of the parameters over training, to

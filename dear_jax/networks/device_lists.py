@@ -7,7 +7,7 @@ on in each. So a device that gets its part of the list has a list of its part of
 the batch, and needs nothing from the others.
 """
 
-from typing import Callable, Sequence
+from typing import Any, Callable, Sequence
 
 import clrs
 from dear_jax.networks import edge_lists
@@ -43,4 +43,5 @@ def from_inputs(inputs: Sequence[clrs.DataPoint], size: int, *,
   length = length_for(max(counts))
   lists = [edge_lists.from_inputs(part, size, length_for=lambda _: length,
                                   uniform=uniform) for part in parts]
-  return edge_lists.EdgeList(*map(np.concatenate, zip(*lists)))
+  fields: Any = map(np.concatenate, zip(*lists))
+  return edge_lists.EdgeList(*fields)

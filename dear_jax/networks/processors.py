@@ -246,8 +246,8 @@ class Equilibrium(clrs_private.Processor):
     if hk.running_init():
       edges = lambda state: self._step.edges(state, context)
       start = self._step.step(start, context)
-      fun = lambda state: state
-      return Problem(start, fun, fun, (), self._step.nodes, edges)
+      rest = lambda state: state
+      return Problem(start, rest, rest, (), self._step.nodes, edges)
 
     # Everything that is differentiated must be an explicit argument of the
     # solve, and Haiku's parameters are no exception.

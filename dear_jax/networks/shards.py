@@ -116,11 +116,11 @@ class Shards:
           step=jax.lax.pmax(state.step, self.axis),
           cost=jax.lax.psum(state.cost, self.axis) // self.count)
 
-    of_state = iterations.State(
-        **dict.fromkeys(iterations.State._fields, self._split))._replace(
-            step=self._shared, cost=self._shared,
-            **dict.fromkeys(('trajectory', 'residuals', 'origins'),
-                            _Spec(None, self.axis)))
+    specs: Any = dict.fromkeys(iterations.State._fields, self._split)
+    specs.update(dict.fromkeys(('step', 'cost'), self._shared),
+                 **dict.fromkeys(('trajectory', 'residuals', 'origins'),
+                                 _Spec(None, self.axis)))
+    of_state = iterations.State(**specs)
     return self._map(of_device, (
         self._split, self._specs_of(args), self._shared,
         self._shared if state is None else of_state),
@@ -146,11 +146,12 @@ class Shards:
         lambda x: varying.like(source, x) if varying.is_shared(x) else x, tree)
 
   def _of_solution(self) -> Any:
-    history = _Spec(None, self.axis)
-    return config_lib.Solution(
-        value=self._split, steps=self._split, residual=self._split,
-        converged=self._split, failed=self._split, evaluations=self._shared,
-        trajectory=history, residuals=history, origins=history)
+    specs: Any = dict.fromkeys(
+        ('value', 'steps', 'residual', 'converged', 'failed'), self._split)
+    specs.update(dict.fromkeys(('trajectory', 'residuals', 'origins'),
+                               _Spec(None, self.axis)))
+    specs['evaluations'] = self._shared
+    return config_lib.Solution(**specs)
 
   def _specs_of(self, args: Any) -> Any:
     _, context, *_ = args

@@ -148,9 +148,7 @@ def load_teacher(config: configs.TrainConfig, specs: Sequence[clrs.Spec],
   theirs = configs.load_config(config.align_to)
   teacher = build_model(theirs, specs, examples)
   assert isinstance(teacher, nar.NARModel)  # as was just checked
-  set_params(teacher, cluster.from_first(
-      lambda: checkpoints.load_kept(config.align_to)), examples,
-             config.align_to)
+  set_params(teacher, _load_kept(config.align_to), examples, config.align_to)
   return teacher
 
 
@@ -170,8 +168,7 @@ def initial_params(config: configs.TrainConfig, params: Any) -> Any:
   """
   if config.init_from is None:
     return params
-  theirs = cluster.from_first(
-      lambda: checkpoints.load_kept(config.init_from))
+  theirs = _load_kept(config.init_from)
   result = {}
   for module, values in params.items():
     result[module] = theirs.get(module, values)
@@ -193,6 +190,11 @@ def initial_params(config: configs.TrainConfig, params: Any) -> Any:
           'this run has no use: the two must not differ in norm, cgp, use_ln '
           'or the like.')
   return result
+
+
+def _load_kept(folder: str) -> Any:
+  """The parameters that a run keeps, read by the first host."""
+  return cluster.from_first(lambda: checkpoints.load_kept(folder))
 
 
 def without_termination(params: Any) -> Any:

@@ -72,13 +72,13 @@ def start(coordinator: Optional[str] = None, num_hosts: Optional[int] = None,
   jax.config.update('jax_enable_preemption_service', False)
   _say_it_when_aborted(_NOT_STARTED)
   # All arguments are known, or none; a detection must not fill in one.
-  detection = {} if coordinator is None else {
-      'cluster_detection_method': 'deactivate'}
+  detection = None if coordinator is None else 'deactivate'
   try:
     jax.distributed.initialize(
         coordinator, num_hosts, host, initialization_timeout=_START_SECONDS,
+        cluster_detection_method=detection,
         heartbeat_timeout_seconds=_HEARTBEAT_SECONDS,
-        shutdown_timeout_seconds=_END_SECONDS, **detection)
+        shutdown_timeout_seconds=_END_SECONDS)
   except ValueError as e:
     if coordinator is not None:
       raise
