@@ -116,7 +116,8 @@ class DEARModel(base_model.ReasonerModel):
       layout: 'dense' computes messages between all pairs of nodes, 'sparse' on
         lists of edges, and 'auto' chooses: lists for tasks with a graph and
         processors that know them, unless most pairs are edges or there are few
-        pairs; on accelerators for large sparse graphs only. Lists of other lengths are compiled for anew.
+        pairs; on accelerators for large sparse graphs only. Lists of other
+        lengths are compiled for anew.
       pad_to: In training on lists of edges, give all graphs this many nodes, so
         that several sizes share their programs; messages cost nothing more.
       average: Whether to keep the average of the parameters over training, to
