@@ -70,6 +70,7 @@ def main(unused_argv):
       f'--xla_force_host_platform_device_count={_DEVICES.value}'])
   os.environ['JAX_PLATFORMS'] = 'cpu'
   with cli.silence():
+    import clrs  # noqa: F401, which all that follows would import aloud
     import dear_jax
     from dear_jax.fixed_points import solvers
     import jax
