@@ -17,10 +17,9 @@ import pytest
 
 KEY = jax.random.PRNGKey(5)
 
-# A task, a layout and a processor; the last one has states on edges.
+# A task, a layout and a processor.
 CASES = (('insertion_sort', 'auto', 'dear_pgn'),
-         ('bfs', 'sparse', 'dear_pgn'),
-         ('bfs', 'sparse', 'dear_pgn_edges'))
+         ('bfs', 'sparse', 'dear_pgn'))
 
 _PROGRAM = '''
 import json
