@@ -13,6 +13,10 @@ Examples:
   # go on with a run that was stopped; its folder knows the settings
   python experiments/run.py --workdir=runs/my_run --resume
 
+  # on two hosts; the other one has --host=1
+  python experiments/run.py --algorithm=bfs --workdir=runs/my_run \
+      --coordinator=FIRST_HOST:12345 --num_hosts=2 --host=0
+
 What is not given on the command line comes from the preset. Progress goes to
 stderr. The last line on stdout is one JSON object with the validation score
 and the test score of the parameters that were kept (--select).
@@ -30,6 +34,7 @@ from absl import flags
 import cli
 from dear_jax.training import configs
 from dear_jax.training import given_settings
+from dear_jax.training import host_flags
 
 # None of them has a default of its own, so that presets and resumed runs can
 # tell what was asked for.
@@ -51,6 +56,17 @@ _WORKDIR = flags.DEFINE_string(
     'folder of this run (default: a new one in runs/)')
 _RESUME = flags.DEFINE_boolean(
     'resume', False, 'go on with the run in --workdir')
+_COORDINATOR = flags.DEFINE_string(
+    'coordinator', None,
+    'train on several hosts: HOST:PORT of the first one (docs/scaling.md)')
+_NUM_HOSTS = flags.DEFINE_integer(
+    'num_hosts', None, 'how many hosts there are, with --coordinator')
+_HOST = flags.DEFINE_integer(
+    'host', None, 'which of them this is, from 0 on, with --coordinator')
+_DISTRIBUTED = flags.DEFINE_boolean(
+    'distributed', False,
+    'train on several hosts of a cluster that JAX knows, such as Slurm, Open '
+    'MPI or a TPU pod, in place of the three')
 cli.define_import()
 
 
@@ -59,6 +75,9 @@ def parse_flags(argv):
   rest = cli.parse_flags(argv)
   if _RESUME.value and not _WORKDIR.value:
     cli.fail('--resume needs the --workdir of the run to go on with.')
+  with cli.failing():
+    host_flags.check(_COORDINATOR.value, _NUM_HOSTS.value, _HOST.value,
+                     _DISTRIBUTED.value)
   return rest
 
 
@@ -87,16 +106,25 @@ def main(unused_argv):
   cli.import_parts()
   with cli.failing(), cli.silence():  # for some settings, tasks are looked at
     config = make_config()
+    host_flags.check_batch(config.batch_size, _NUM_HOSTS.value)
   with cli.silence():
     # Not at the top: --help and mistakes should not wait for it.
     from dear_jax.training import checkpoints
+    from dear_jax.training import cluster
     from dear_jax.training import loop
-  workdir = _WORKDIR.value or default_workdir(config)
-  cli.prepare()
-  with (cli.failing(checkpoints.RunError),
+  with (cluster.leaving_at_once(), cli.failing(checkpoints.RunError),
         cli.failing(FloatingPointError, code=1),
         contextlib.redirect_stdout(sys.stderr)):
+    if _COORDINATOR.value or _DISTRIBUTED.value:
+      with cli.failing():
+        cluster.start(_COORDINATOR.value, _NUM_HOSTS.value, _HOST.value)
+    cli.prepare()
+    workdir = _WORKDIR.value or cluster.from_first(
+        lambda: default_workdir(config))
     result = loop.train(config, workdir, resume=_RESUME.value)
+    cluster.end()
+  if not cluster.is_first():
+    return
   if result.get('interrupted'):
     command = shlex.join(
         ['python', sys.argv[0], f'--workdir={workdir}', '--resume',

@@ -120,6 +120,7 @@ class TaskSampler:
     self.num_samples = self.nb_batches and self.nb_batches * batch_size
     self.spec = _final_spec(self._task.spec, self._pred_as_input, permutations)
     self.index = 0
+    self._rows = slice(None)
     self._epoch = functools.lru_cache(maxsize=2)(self._make_epoch)
     self._cache = None
     if cache_dir:
@@ -141,9 +142,20 @@ class TaskSampler:
       epoch, position = divmod(index, self.nb_batches)
       sizes, rows = self._epoch(epoch if self._split == 'train' else 0)
       size, samples = int(sizes[position]), rows[position]
+    samples = samples[self._rows]
     if self._cache is not None:
       return self._cache.get(size, samples)
     return self._sample(size, samples)
+
+  def keep_rows(self, rows: slice) -> None:
+    """From now on, draws no other samples of a batch than these.
+
+    So several hosts draw parts of the very batches that one would draw.
+
+    Args:
+      rows: Their places in every batch.
+    """
+    self._rows = rows
 
   def next(self, batch_size: Optional[int] = None) -> clrs.Feedback:
     """The next batch. A set that has an end begins anew.

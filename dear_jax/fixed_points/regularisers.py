@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Auxiliary losses on the equilibrium."""
 
+import math
 from typing import Any, Callable, Optional
 
 from dear_jax.fixed_points import per_instance
@@ -16,7 +17,8 @@ def jacobian_penalty(fun: Callable[..., _Tree],
                      *args: Any,
                      key: jax.Array,
                      num_samples: int = 1,
-                     mask: Optional[jax.Array] = None) -> jax.Array:
+                     mask: Optional[jax.Array] = None,
+                     instances: Optional[jax.Array] = None) -> jax.Array:
   """Hutchinson estimate of `||J||_F^2 / size` (Bai et al., 2021, section 3.2).
 
   `J` is the Jacobian of `fun` with respect to the state, and `size` the number
@@ -31,6 +33,8 @@ def jacobian_penalty(fun: Callable[..., _Tree],
     key: Source of the random directions.
     num_samples: How many directions to average over.
     mask: [B], true for the instances that count; all do by default.
+    instances: [K], to estimate it on these only, as if there were no others;
+      those beyond the batch are none. Then the mask is one of them, [K].
 
   Returns:
     A scalar.
@@ -38,19 +42,25 @@ def jacobian_penalty(fun: Callable[..., _Tree],
   value = jax.lax.stop_gradient(value)
   _, pull_back = jax.vjp(lambda z: fun(z, *args), value)
   leaves, treedef = jax.tree_util.tree_flatten(value)
-  size = sum(leaf.size for leaf in leaves)
+  shape = lambda leaf: (leaf.shape if instances is None
+                        else instances.shape + leaf.shape[1:])
+  size = sum(math.prod(shape(leaf)) for leaf in leaves)
   if mask is not None:
     size = jnp.maximum(size * jnp.mean(mask.astype(leaves[0].dtype)), 1)
 
   def squared_norm(sample_key):
     keys = jax.random.split(sample_key, len(leaves))
     direction = jax.tree_util.tree_unflatten(
-        treedef, [jax.random.normal(k, leaf.shape, leaf.dtype)
+        treedef, [jax.random.normal(k, shape(leaf), leaf.dtype)
                   for k, leaf in zip(keys, leaves)])
     if mask is not None:
       direction = jax.tree_util.tree_map(
           lambda x: jnp.where(jnp.expand_dims(mask, range(1, x.ndim)), x, 0),
           direction)
+    if instances is not None:
+      direction = jax.tree_util.tree_map(
+          lambda x, rows: jnp.zeros_like(x).at[instances].set(
+              rows, mode='drop'), value, direction)
     product, = pull_back(direction)
     return sum(jnp.sum(jnp.square(leaf))
                for leaf in jax.tree_util.tree_leaves(product))

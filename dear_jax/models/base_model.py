@@ -78,26 +78,29 @@ class ReasonerModel(programs.CompilesAhead, clrs.models.BaselineModel):
       net = self._make_net(
           spec=self._spec, hidden_dim=hidden_dim,
           processor_factory=processor_factory, encoder_init=encoder_init,
-          dropout_prob=dropout_prob, nb_dims=self.nb_dims, **self._coding)
+          dropout_prob=dropout_prob, nb_dims=self.nb_dims,
+          mesh=self._devices.mesh, **self._coding)
       return net(*args, **kwargs)
 
     self.net_fn = hk.transform(use_net)
     # One program serves one device or many: it follows where its data is.
-    self.jitted_init = jax.jit(functools.partial(
+    jit = functools.partial(jax.jit, **self._devices.for_results)
+    self.jitted_init = jit(functools.partial(
         self.net_fn.init, repred=True, algorithm_index=-1))
-    self.jitted_grad = jax.jit(self._compute_grad, static_argnums=4)
+    self.jitted_grad = jit(self._compute_grad, static_argnums=4)
     self.jitted_feedback = programs.Program(
-        self._feedback, batch=2, static=(5,), donate=(0, 4))
+        self._feedback, batch=2, static=(5,), donate=(0, 4), jit=jit)
     self.jitted_evaluate = programs.Program(
-        self._evaluate, batch=2, static=(3, 4, 5))
-    self.jitted_accum_opt_update = jax.jit(self._accum_opt_update,
-                                           donate_argnums=(0, 2))
+        self._evaluate, batch=2, static=(3, 4, 5), jit=jit)
+    self.jitted_accum_opt_update = jit(self._accum_opt_update,
+                                       donate_argnums=(0, 2))
 
   def init(self, features: Union[clrs.Features, List[clrs.Features]],
            seed: int):
     """Draws new parameters."""
-    self.params = self.jitted_init(jax.random.PRNGKey(seed),
-                                   self._smallest_inputs(features))
+    self.params = self.jitted_init(
+        self._devices.key(jax.random.PRNGKey(seed)),
+        self._smallest_inputs(features))
     self.opt_state = self.opt.init(self._device_params)
 
   def describe_params(self, features: Union[clrs.Features, List[clrs.Features]]
@@ -160,13 +163,18 @@ class ReasonerModel(programs.CompilesAhead, clrs.models.BaselineModel):
 
   def feedback(self, rng_key: _Array, feedback: clrs.Feedback,
                algorithm_index: Optional[int] = None) -> _Array:
-    """Takes one optimiser step; returns the loss, regularisers included."""
+    """Takes one optimiser step; returns the loss, regularisers included.
+
+    On several hosts each gives its part of a batch, all of one size, and all
+    take the same step. What is evaluated, every host gives and gets as a whole.
+    """
     index = self._index(algorithm_index)
     batch = self._batch(feedback.features, feedback.outputs, index,
                         training=True)
     self._device_params, self._device_opt_state, self.metrics = (
-        self.jitted_feedback(self._device_params, rng_key, batch,
-                             self._extra(), self._device_opt_state, index))
+        self.jitted_feedback(self._device_params, self._devices.key(rng_key),
+                             batch, self._extra(), self._device_opt_state,
+                             index))
     return self.metrics['loss']
 
   def compute_grad(self, rng_key: _Array, feedback: clrs.Feedback,
@@ -177,7 +185,8 @@ class ReasonerModel(programs.CompilesAhead, clrs.models.BaselineModel):
     batch = self._batch(feedback.features, feedback.outputs, index,
                         training=True)
     grads, self.metrics = self.jitted_grad(
-        self._device_params, rng_key, batch, self._extra(), index)
+        self._device_params, self._devices.key(rng_key), batch, self._extra(),
+        index)
     return self.metrics['loss'], grads
 
   def update_model_params_accum(self, grads) -> None:
@@ -194,8 +203,8 @@ class ReasonerModel(programs.CompilesAhead, clrs.models.BaselineModel):
     del return_hints
     index = self._index(algorithm_index)
     preds, _, _, hidden = self.jitted_evaluate(
-        self._device_params, rng_key, self._batch(features, (), index),
-        index)
+        self._device_params, self._devices.key(rng_key),
+        self._batch(features, (), index), index)
     if return_all_outputs:
       preds = jax.tree_util.tree_map(lambda x: x[None], preds)
     if self.debug:
@@ -209,7 +218,7 @@ class ReasonerModel(programs.CompilesAhead, clrs.models.BaselineModel):
     """Predictions, with the task loss and how the solver fared."""
     index = self._index(algorithm_index)
     preds, metrics, _, _ = self.jitted_evaluate(
-        self._device_params, rng_key,
+        self._device_params, self._devices.key(rng_key),
         self._batch(feedback.features, feedback.outputs, index), index,
         with_spectral_radius)
     return preds, metrics
@@ -236,7 +245,7 @@ class ReasonerModel(programs.CompilesAhead, clrs.models.BaselineModel):
     """
     index = self._index(algorithm_index)
     preds, _, instances, _ = self.jitted_evaluate(
-        self._device_params, rng_key,
+        self._device_params, self._devices.key(rng_key),
         self._batch(feedback.features, feedback.outputs, index), index, False,
         with_confidence)
     if not by_entry:
@@ -275,7 +284,8 @@ class ReasonerModel(programs.CompilesAhead, clrs.models.BaselineModel):
     """Predictions and how instances fared, with padding."""
     del nb_nodes, watch, compile_only  # there is nothing to watch
     preds, _, instances, _ = self.jitted_evaluate(
-        self._device_params, rng_key, batch, index, False, True)
+        self._device_params, self._devices.key(rng_key), batch, index, False,
+        True)
     return preds, instances
 
   def describe_shape(self, features: clrs.Features, algorithm_index: int,
@@ -310,7 +320,7 @@ class ReasonerModel(programs.CompilesAhead, clrs.models.BaselineModel):
       inputs = batches.pad(inputs, padded)
       answers = batches.pad(answers, padded)
     return self._put(inputs, answers, edge_list, node_mask,
-                     *self._steps(features, training))
+                     *self._steps(features, training), is_part=training)
 
   def _inputs(self, features: clrs.Features, index: int
               ) -> Tuple[clrs.DataPoint, ...]:
@@ -342,11 +352,11 @@ class ReasonerModel(programs.CompilesAhead, clrs.models.BaselineModel):
                      batches.node_mask(inputs, size),
                      *self._steps(features, training=False))
 
-  def _put(self, inputs, answers, edge_list, node_mask, steps, slots
-           ) -> batches.Batch:
+  def _put(self, inputs, answers, edge_list, node_mask, steps, slots,
+           is_part=False) -> batches.Batch:
     """Puts all that a batch has on the devices."""
     inputs, answers, edge_list, node_mask, steps = self._devices.split(
-        (inputs, answers, edge_list, node_mask, steps))
+        (inputs, answers, edge_list, node_mask, steps), is_part)
     return batches.Batch(inputs, answers, edge_list, node_mask, steps,
                          self._devices.replicate(slots))
 

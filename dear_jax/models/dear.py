@@ -118,9 +118,10 @@ class DEARModel(base_model.ReasonerModel):
         themselves. They change no answer, unless every pair of nodes has one;
         then they are seen.
       layout: 'dense' computes messages between all pairs of nodes, 'sparse' on
-        lists of edges, and 'auto' chooses: lists on a single CPU for tasks with
-        a graph and processors that know them, unless most pairs are edges or
-        there are few pairs. Lists of other lengths are compiled for anew.
+        lists of edges, and 'auto' chooses: lists for tasks with a graph and
+        processors that know them, unless most pairs are edges or there are few
+        pairs; on accelerators for large sparse graphs only. Lists of other
+        lengths are compiled for anew.
       pad_to: In training on lists of edges, give all graphs this many nodes, so
         that several sizes share their programs; messages cost nothing more.
       average: Whether to keep the average of the parameters over training, to
@@ -187,12 +188,12 @@ class DEARModel(base_model.ReasonerModel):
         eval_iterations_per_node=self._eval_iterations_per_node,
         noise_stddev=self._noise_stddev,
         jacobian_fraction=self._jacobian_fraction,
-        split=self._devices.are_one,
         stochastic_depth=self._stochastic_depth, **kwargs)
 
   def _create_net_fns(self, *args, **kwargs):
     super()._create_net_fns(*args, **kwargs)
-    self.jitted_iterates = jax.jit(self._evaluate_iterates, static_argnums=3)
+    self.jitted_iterates = jax.jit(self._evaluate_iterates, static_argnums=3,
+                                   **self._devices.for_results)
 
   def evaluate_iterates(self, rng_key: _Array, feedback: clrs.Feedback,
                         algorithm_index: Optional[int] = None):
@@ -243,7 +244,8 @@ class DEARModel(base_model.ReasonerModel):
   def _steps(self, features: clrs.Features, training: bool):
     if self._teacher is None or not training:
       return None, None  # a solve has no use for them
-    return nar.true_steps(features), nar.slots(nar.true_steps(features))
+    steps = nar.true_steps(features)
+    return steps, nar.slots(self._devices.largest(steps.max()))
 
   def _extra(self) -> '_Extra':
     return _Extra(

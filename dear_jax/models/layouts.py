@@ -10,6 +10,7 @@ from dear_jax.models import batches
 from dear_jax.models import devices
 from dear_jax.models import ladders
 from dear_jax.networks import cayley
+from dear_jax.networks import device_lists
 from dear_jax.networks import edge_lists
 from dear_jax.networks import nets
 from dear_jax.networks import padding
@@ -20,6 +21,11 @@ LAYOUTS = ('auto', 'dense', 'sparse')
 # does it with few pairs, and other lists mean other programs.
 _DENSE_FROM = 0.75
 _SPARSE_FROM_PAIRS = 2048
+
+# On an accelerator products of large matrices cost little, and places in memory
+# that are far apart cost much; there a list has to save more.
+_DENSE_FROM_ON_ACCELERATORS = 0.125
+_SPARSE_FROM_PAIRS_ON_ACCELERATORS = 2**18
 
 _Inputs = Sequence[clrs.DataPoint]
 # How many nodes there are with padding, and the edges unless all pairs are
@@ -51,11 +57,28 @@ class Layouts:
     self._is_cubic = able('is_cubic')
     # Steps with states on edges take lists in which all graphs have as many.
     self._uniform = able('has_edge_states')
+    self._last: Optional[Tuple[Any, Any, Shape]] = None
 
   def shape(self, inputs: _Inputs, spec: clrs.Spec, training: bool) -> Shape:
-    """The shape of a batch that is alike to those before and after it."""
+    """The shape of a batch that is alike to those before and after it.
+
+    Args:
+      inputs: Of the batch; in training, of the part that this host has.
+      spec: Of its task.
+      training: Whether it is trained on.
+
+    Returns:
+      The shape, for all hosts the same.
+    """
+    # It is asked for twice: to say that it is compiled for, and for its use.
+    about = (inputs[0].data, training)
+    if self._last is not None and self._last[0][0] is about[0] and (
+        self._last[0][1] == training and self._last[1] is spec):
+      return self._last[2]
     size = self._padded_size(batches.size_of(inputs), spec, training)
-    return size, self._edge_list(inputs, spec, size)
+    shape = size, self._edge_list(inputs, spec, size, training)
+    self._last = (about, spec, shape)
+    return shape
 
   def has_ladder(self, spec: clrs.Spec) -> bool:
     """Whether padding leaves the answers to a task exactly as they are."""
@@ -75,12 +98,14 @@ class Layouts:
                    else ladders.for_pairs(nb_nodes, is_cubic)))
     if takes_lists:
       batch_size = len(inputs[0].data)
-      nb_in_list = size if self._uniform else batch_size * size
-      edge_list = edge_lists.from_inputs(
-          inputs, size, uniform=self._uniform,
+      nb_parts = self._devices.count if self._devices.splits(batch_size) else 1
+      nb_in_list = (1 if self._uniform else batch_size // nb_parts) * size
+      edge_list = device_lists.from_inputs(
+          inputs, size, uniform=self._uniform, nb_parts=nb_parts,
           length_for=lambda count: ladders.for_edges(count, nb_in_list))
-      if self._layout == 'sparse' or ladders.lists_pay(
-          batch_size * size**2, len(edge_list.pairs)):
+      if self._layout == 'sparse' or (
+          ladders.lists_pay(batch_size * size**2, len(edge_list.pairs))
+          and self._pays(batch_size * size**2, len(edge_list.pairs))):
         return size, edge_list
     return size, None
 
@@ -100,26 +125,43 @@ class Layouts:
       raise ValueError("layout='sparse' needs a task with a graph and a "
                        "processor with lists of edges, such as 'dear_pgn'; "
                        "'auto' takes it where it can.")
-    return possible and self._layout != 'dense' and (
-        self._layout == 'sparse' or self._devices.is_one_cpu)
+    return possible and self._layout != 'dense'
 
-  def _edge_list(self, inputs: _Inputs, spec: clrs.Spec, padded_size: int
-                 ) -> Optional[edge_lists.EdgeList]:
+  def _pays(self, nb_pairs: int, length: int = 0) -> bool:
+    """Whether a list of edges of this length is faster than all pairs."""
+    cpus = self._devices.are_cpus
+    least = (_SPARSE_FROM_PAIRS if cpus
+             else _SPARSE_FROM_PAIRS_ON_ACCELERATORS)
+    most = _DENSE_FROM if cpus else _DENSE_FROM_ON_ACCELERATORS
+    return nb_pairs >= least and length <= most * nb_pairs
+
+  def _edge_list(self, inputs: _Inputs, spec: clrs.Spec, padded_size: int,
+                 training: bool) -> Optional[edge_lists.EdgeList]:
     """The edges of a batch, if messages are to be computed on them only."""
     if not self._may_take_edge_lists(spec):
       return None
     batch_size, nb_nodes = next(
         x.data.shape for x in inputs if x.name == 'pos')
-    nb_pairs = batch_size * nb_nodes**2
-    if self._layout == 'auto' and nb_pairs < _SPARSE_FROM_PAIRS:
+    # In training, others have parts of their own.
+    nb_hosts = self._devices.nb_hosts if training else 1
+    nb_pairs = nb_hosts * batch_size * nb_nodes**2
+    if self._layout == 'auto' and not self._pays(nb_pairs):
       return None
     # Lists of many graphs are alike in length; single graphs are not, and
     # someone waits for the answer.
-    edge_list = edge_lists.from_inputs(inputs, padded_size,
-                                       fine=batch_size == 1,
-                                       uniform=self._uniform)
-    if (self._layout == 'auto'
-        and len(edge_list.pairs) > _DENSE_FROM * nb_pairs):
+    fine = batch_size == 1
+    if self._devices.splits(nb_hosts * batch_size):
+      largest = self._devices.largest if training else lambda count: count
+      edge_list = device_lists.from_inputs(
+          inputs, padded_size, uniform=self._uniform,
+          nb_parts=self._devices.count // nb_hosts,
+          length_for=lambda count: edge_lists.padded_length(
+              largest(count), fine=fine))
+    else:
+      edge_list = edge_lists.from_inputs(inputs, padded_size, fine=fine,
+                                         uniform=self._uniform)
+    if self._layout == 'auto' and not self._pays(
+        nb_pairs, nb_hosts * len(edge_list.pairs)):
       return None
     return edge_list
 

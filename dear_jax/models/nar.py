@@ -77,7 +77,7 @@ class NARModel(base_model.ReasonerModel):
   def _steps(self, features: clrs.Features, training: bool):
     steps = true_steps(features)
     if training:
-      return steps, slots(steps)
+      return steps, slots(self._devices.largest(steps.max()))
     if self._test_steps == 'learned':
       return None, None
     if self._test_steps != 'true':
@@ -133,9 +133,9 @@ def true_steps(features: clrs.Features) -> np.ndarray:
   return np.maximum(np.asarray(features.lengths) - 1, 1).astype(np.int32)
 
 
-def slots(steps: np.ndarray) -> np.ndarray:
+def slots(most: int) -> np.ndarray:
   """As many numbers as there may be steps; few lengths, as each is compiled."""
-  most = max(_FEWEST_SLOTS, int(steps.max()))
+  most = max(_FEWEST_SLOTS, int(most))
   return np.arange(1 << (most - 1).bit_length(), dtype=np.int32)
 
 

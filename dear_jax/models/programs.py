@@ -21,7 +21,8 @@ class Program:
   """
 
   def __init__(self, fun: Callable[..., Any], *, batch: int,
-               static: Sequence[int] = (), donate: Sequence[int] = ()):
+               static: Sequence[int] = (), donate: Sequence[int] = (),
+               jit: Callable[..., Any] = jax.jit):
     """Compiles nothing yet.
 
     Args:
@@ -29,11 +30,12 @@ class Program:
       batch: Which of its arguments is the batch.
       static: Those that are part of the program.
       donate: Those whose memory the results may take.
+      jit: What compiles: `jax.jit`, with arguments of its own.
     """
     self._batch = batch
     self._static = tuple(static)
-    self._jitted: Any = jax.jit(fun, static_argnums=self._static,
-                                donate_argnums=tuple(donate))
+    self._jitted: Any = jit(fun, static_argnums=self._static,
+                            donate_argnums=tuple(donate))
     self._ahead: Dict[Hashable, jax.stages.Compiled] = {}
 
   def __call__(self, *args: Any) -> Any:

@@ -32,6 +32,7 @@ class CayleyStep:
   def __init__(self, step):
     self._step = step
     self.module_name = step.module_name
+    self.draws = getattr(step, 'draws', True)
     self.inf_bias = step.inf_bias
     self.inf_bias_edge = step.inf_bias_edge
     # Nothing trains whose name lacks the tag.

@@ -27,6 +27,7 @@ from dear_jax.networks import layers
 from dear_jax.networks import padding
 from dear_jax.networks import pointers
 from dear_jax.networks import processors
+from dear_jax.networks import shards as shards_lib
 from dear_jax.networks import triplet_decoder
 import haiku as hk
 import jax
@@ -66,6 +67,7 @@ class CodingNet(clrs_private.Net):
                restrict_pointers: pointers.Rule,
                edge_pointers: str = 'clrs',
                scalars: str = 'linear',
+               mesh: Optional[jax.sharding.Mesh] = None,
                name: str = 'net'):
     """Constructs the net.
 
@@ -82,6 +84,8 @@ class CodingNet(clrs_private.Net):
         'paths'; the latter two are those of `TripletDecoder`.
       scalars: How numbers are encoded: each by a 'linear' layer, as in CLRS, or
         with their 'differences'.
+      mesh: The devices that batches are split over, as far as they divide
+        them evenly.
       name: Name of the module.
     """
     super().__init__(
@@ -94,6 +98,7 @@ class CodingNet(clrs_private.Net):
     self._scalars = scalars
     self._restrict_pointers = restrict_pointers
     self._edge_pointers = edge_pointers
+    self._mesh = mesh
 
   @property
   def equilibrium(self) -> processors.Equilibrium:
@@ -184,6 +189,9 @@ class CodingNet(clrs_private.Net):
                     pairs: Optional[_Array]) -> layers.LowRank:
     """The encoding of what edges have, [E, F]; without a list, of all pairs."""
     columns, weights, biases = [], [], []
+    by_device = functools.partial(
+        shards_lib.by_device,
+        shards_lib.for_batch(self._mesh, _dimensions(inputs)[0]))
     def add(encoder, values):  # [E, K]
       width = values.shape[-1]
       columns.append(values)
@@ -194,10 +202,12 @@ class CodingNet(clrs_private.Net):
       if probe.location == clrs.Location.EDGE:
         assert probe.type_ in (clrs.Type.MASK, clrs.Type.SCALAR)
         encoder, = self.encoders[index][probe.name]
-        column = jnp.ravel(probe.data)
-        add(encoder, (column if pairs is None else column[pairs])[:, None])
+        column = (jnp.ravel(probe.data) if pairs is None else by_device(
+            lambda data, pairs: jnp.ravel(data)[pairs])(probe.data, pairs))
+        add(encoder, column[:, None])
     if self._scalars == 'differences':
-      values = differences.of_pairs(inputs, pairs)
+      values = (differences.of_pairs(inputs) if pairs is None
+                else by_device(differences.of_pairs)(list(inputs), pairs))
       if values is not None:
         add(self._of_differences[index]['edge'],
             jnp.reshape(values, (-1, values.shape[-1])))
@@ -236,20 +246,24 @@ class CodingNet(clrs_private.Net):
       states = padding.copies_of_first(states, node_mask)
       decoded_spec = padding.as_pointers(spec)
 
+    by_device = functools.partial(
+        shards_lib.by_device, shards_lib.for_batch(self._mesh, len(states)))
     all_pairs = dict(self.decoders[index])
     output_preds = {}
     if edge_list is not None:
       if clrs.Location.NODE in restricted:
         output_preds = {
             name: _decode_on_edges(all_pairs.pop(name), states, edge_fts,
-                                   edge_list, edges)
+                                   edge_list, edges, by_device)
             for name in self.decoders[index]
             if spec[name][1:] == (clrs.Location.NODE, clrs.Type.POINTER)}
       # What else there is may need any pair of nodes.
       if all_pairs:
         edge_fts = self.encode(inputs, index, None).edge_fts
         if edges is not None:
-          edges = edge_lists.to_matrix(edge_list, edges, *states.shape[:2])
+          edges = by_device(lambda edge_list, edges, states: (
+              edge_lists.to_matrix(edge_list, edges, *states.shape[:2])))(
+                  edge_list, edges, states)
     for name in list(all_pairs):
       if not _is_edge_pointer(spec[name]):
         continue
@@ -280,7 +294,8 @@ class CodingNet(clrs_private.Net):
 
 def _decode_on_edges(decoder: Sequence[hk.Linear], states: _Array,
                      edge_fts: layers.LowRank, edge_list: edge_lists.EdgeList,
-                     edges: Optional[_Array]) -> _Array:
+                     edges: Optional[_Array], by_device: Callable[..., Any]
+                     ) -> _Array:
   """CLRS' decoder of node pointers, for those that lie on edges.
 
   Args:
@@ -289,6 +304,7 @@ def _decode_on_edges(decoder: Sequence[hk.Linear], states: _Array,
     edge_fts: [E, F].
     edge_list: The edges.
     edges: Their embeddings, if there are some; E of them in all.
+    by_device: Computes what a device can for its own instances.
 
   Returns:
     [B, N, N], the logits of every node for each of its neighbours.
@@ -296,7 +312,7 @@ def _decode_on_edges(decoder: Sequence[hk.Linear], states: _Array,
   batch_size, nb_nodes, _ = states.shape
   flat = jnp.reshape(states, (batch_size * nb_nodes, -1))
   of_receiver, of_sender, of_edge, out = decoder
-  pick = lambda x, indices: x.at[indices].get(mode='clip')
+  pick = by_device(lambda x, indices: x.at[indices].get(mode='clip'))
   if edges is None:
     on_edges = edge_fts.apply(of_edge)
   else:
@@ -307,12 +323,16 @@ def _decode_on_edges(decoder: Sequence[hk.Linear], states: _Array,
       pick(of_receiver(flat), edge_list.receivers),
       pick(of_sender(flat), edge_list.senders) + on_edges)
   logits = jnp.squeeze(out(hidden), -1)
-  # Padding has a receiver beyond all nodes, so it falls out of the matrix.
-  places = edge_list.receivers * nb_nodes + edge_list.senders % nb_nodes
-  matrix = jnp.full(batch_size * nb_nodes * nb_nodes, pointers.NO_EDGE,
-                    logits.dtype)
-  matrix = matrix.at[places].set(logits, mode='drop')
-  return jnp.reshape(matrix, (batch_size, nb_nodes, nb_nodes))
+
+  def to_matrix(states, edge_list, logits):
+    # Padding has a receiver beyond all nodes, so it falls out of the matrix.
+    places = edge_list.receivers * nb_nodes + edge_list.senders % nb_nodes
+    matrix = jnp.full(len(states) * nb_nodes * nb_nodes, pointers.NO_EDGE,
+                      logits.dtype)
+    matrix = matrix.at[places].set(logits, mode='drop')
+    return jnp.reshape(matrix, (len(states), nb_nodes, nb_nodes))
+
+  return by_device(to_matrix)(states, edge_list, logits)
 
 
 def _decode_edge_pointers(decoder: Sequence[hk.Linear], states: _Array,

@@ -169,6 +169,29 @@ def without_overflow(edge_list: EdgeList, instances: _Array, batch_size: int,
   return jnp.where(jnp.cumsum(counts) <= room, instances, batch_size)
 
 
+def without_overflow_of_one(is_edge: _Array, instances: _Array) -> _Array:
+  """As `without_overflow`, for the list that one device would have.
+
+  Args:
+    is_edge: [B, N, N], all edges.
+    instances: As there.
+
+  Returns:
+    As there.
+  """
+  batch_size, nb_nodes, _ = is_edge.shape
+  counts = jnp.sum(is_edge, axis=(1, 2))
+  # As `padded_length`, which is computed on the host.
+  total = jnp.sum(counts, dtype=jnp.int32)
+  power = jnp.left_shift(1, 32 - jax.lax.clz(total - 1))
+  unit = jnp.maximum(1, power // 4)
+  length = -(-total // unit) * unit
+  room = jnp.minimum(length, jnp.maximum(
+      length * len(instances) // batch_size, nb_nodes**2))
+  counts = counts.at[instances].get(mode='fill', fill_value=0)
+  return jnp.where(jnp.cumsum(counts) <= room, instances, batch_size)
+
+
 def take(edge_list: EdgeList, instances: _Array, batch_size: int, nb_nodes: int
          ) -> Tuple[EdgeList, _Array]:
   """The edges of some instances.

@@ -12,6 +12,7 @@ from dear_jax.fixed_points import solvers
 from dear_jax.networks import coding
 from dear_jax.networks import edge_lists
 from dear_jax.networks import processors
+from dear_jax.networks import shards as shards_lib
 import haiku as hk
 import jax
 import jax.numpy as jnp
@@ -86,7 +87,6 @@ class EquilibriumNet(coding.CodingNet):
                eval_iterations_per_node: int = 0,
                noise_stddev: float,
                jacobian_fraction: float = 1.0,
-               split: bool = True,
                stochastic_depth: bool = False,
                **kwargs):
     """Constructs the net.
@@ -101,7 +101,6 @@ class EquilibriumNet(coding.CodingNet):
         in training.
       jacobian_fraction: The share of a batch that the Jacobian penalty is
         estimated on.
-      split: Whether a solve may split its batch.
       stochastic_depth: Whether to go on for a few steps from the equilibrium,
         in training.
       **kwargs: Of `CodingNet`.
@@ -112,7 +111,6 @@ class EquilibriumNet(coding.CodingNet):
         per_node=eval_iterations_per_node)
     self._noise_stddev = noise_stddev
     self._jacobian_fraction = jacobian_fraction
-    self._split = split
     self._stochastic_depth = stochastic_depth
 
   def _process(self, inputs: Sequence[clrs.DataPoint], index: int,
@@ -129,8 +127,9 @@ class EquilibriumNet(coding.CodingNet):
     result = self.equilibrium.solve(
         *encoded, jnp.zeros_like(encoded.node_fts), node_mask=asked.node_mask,
         noise=noise, solver=solver, edge_list=asked.edge_list,
-        split=self._split, backward_probe=asked.backward_probe,
-        return_trajectory=asked.return_trajectory, part=part)
+        backward_probe=asked.backward_probe,
+        return_trajectory=asked.return_trajectory, part=part,
+        shards=shards_lib.for_batch(self._mesh, len(encoded.node_fts)))
     result = result.without(~is_sound)
     hidden, edges = result.nodes, result.edges
     if self._stochastic_depth and not asked.repred:
@@ -324,7 +323,8 @@ class TerminatingNet(coding.CodingNet):
     encoded = self.encode(inputs, index, edge_list)
     problem = self.equilibrium.problem(
         *encoded, jnp.zeros_like(encoded.node_fts), node_mask=node_mask,
-        edge_list=edge_list)
+        edge_list=edge_list,
+        shards=shards_lib.for_batch(self._mesh, len(encoded.node_fts)))
     stop = self._termination(index) if self._learns_to_stop else None
     loss, states = jnp.zeros(()), None
     if hk.running_init():

@@ -21,6 +21,7 @@ from dear_jax.networks import gradients
 from dear_jax.networks import hosts
 from dear_jax.networks import kinds
 from dear_jax.networks import own_steps
+from dear_jax.networks import shards as shards_lib
 from dear_jax.networks import solved
 from dear_jax.networks import steps
 from dear_jax.networks import subsets
@@ -49,6 +50,7 @@ class Problem(NamedTuple):
   """A batch of inputs, ready to be solved or unrolled."""
   start: _State
   fun: Callable[..., _State]  # fun(state, *args) -> state
+  fun_of_device: Callable[..., _State]  # the same, of a device's instances
   args: Tuple[Any, ...]
   nodes: Callable[[_State], _Array]  # the states of the nodes, [B, N, F]
   edges: Callable[[_State], Optional[_Array]]  # for the decoders, [B, N, N, F]
@@ -152,7 +154,8 @@ class Equilibrium(clrs_private.Processor):
             split: bool = True,
             backward_probe: Optional[_Array] = None,
             return_trajectory: bool = False,
-            part: Optional[Part] = None) -> EquilibriumResult:
+            part: Optional[Part] = None,
+            shards: Optional[shards_lib.Shards] = None) -> EquilibriumResult:
     """Solves `H = P(H, inputs)` (equation 4 of the paper).
 
     Args:
@@ -174,14 +177,32 @@ class Equilibrium(clrs_private.Processor):
       return_trajectory: As there.
       part: Where to begin and where to pause. A solve with it has no gradient,
         and takes nothing from the settings of gradients.
+      shards: How the batch is split over devices, if it is. Each of them ends
+        when its own instances are settled.
 
     Returns:
       The solution, along with the step.
     """
     problem = self.problem(node_fts, edge_fts, graph_fts, adj_mat, hidden,
                            node_mask=node_mask, noise=noise,
-                           edge_list=edge_list)
+                           edge_list=edge_list, shards=shards)
     paused = None
+
+    def solve(start, args, probe):
+      return implicit.fixed_point(
+          problem.fun_of_device, start, *args,
+          forward=solver or self.solver, backward=self._backward,
+          gradient=self._gradient, decay=self._decay, bound=self._bound,
+          subsets=subsets.Subsets(), split=split, backward_probe=probe,
+          return_trajectory=return_trajectory)
+
+    def solve_part(start, args, limit, state):
+      return solvers.solve_up_to(
+          problem.fun_of_device, start, *args, config=solver or self.solver,
+          limit=limit, state=state,
+          subsets=subsets.Subsets() if split else None,
+          return_trajectory=return_trajectory)
+
     if hk.running_init():
       batch = hidden.shape[:1]  # one step made all parameters; nothing to solve
       solution = solvers.Solution(
@@ -192,40 +213,41 @@ class Equilibrium(clrs_private.Processor):
           failed=jnp.zeros(batch, bool),
           evaluations=jnp.ones(()))
     elif part is not None:
-      solution, paused = solvers.solve_up_to(
-          problem.fun, problem.start, *problem.args,
-          config=solver or self.solver, limit=part.limit, state=part.state,
-          subsets=subsets.Subsets() if split else None,
-          return_trajectory=return_trajectory)
+      problem_part = (problem.start, problem.args, part.limit, part.state)
+      solution, paused = (
+          solve_part(*problem_part) if shards is None
+          else shards.solve_part(solve_part, *problem_part))
     else:
-      solution = implicit.fixed_point(
-          problem.fun, problem.start, *problem.args,
-          forward=solver or self.solver, backward=self._backward,
-          gradient=self._gradient, decay=self._decay, bound=self._bound,
-          subsets=subsets.Subsets(), split=split,
-          backward_probe=backward_probe, return_trajectory=return_trajectory)
+      whole = (problem.start, problem.args, backward_probe)
+      solution = (solve(*whole) if shards is None
+                  else shards.solve(solve, *whole))
     return EquilibriumResult(
         solution=solution, nodes=problem.nodes(solution.value),
         edges=problem.edges(solution.value), fun=problem.fun,
         args=problem.args, of_nodes=problem.nodes, of_edges=problem.edges,
-        paused=paused)
+        paused=paused, shards=shards)
 
   def problem(self, node_fts: _Array, edge_fts: steps.EdgeFeatures,
               graph_fts: _Array, adj_mat: _Array, hidden: _Array, *,
               node_mask: Optional[_Array] = None,
               noise: Optional[_Array] = None,
-              edge_list: Optional[edge_lists.EdgeList] = None) -> Problem:
+              edge_list: Optional[edge_lists.EdgeList] = None,
+              shards: Optional[shards_lib.Shards] = None) -> Problem:
     """Prepares the step for a batch; the arguments are those of `solve`."""
     adj_mat = self._adjacency(adj_mat, node_mask)
-    context = self._step.prepare(node_fts, edge_fts, graph_fts, adj_mat,
-                                 edge_list, node_mask)
+    inputs = (node_fts, edge_fts, graph_fts, adj_mat, edge_list, node_mask)
+    if edge_list is None:
+      shards = None  # there is nothing that would have to stay on a device
+    context = (self._step.prepare(*inputs) if shards is None
+               else self._prepare_on(shards, *inputs))
     if node_mask is not None:
       hidden = hidden * node_mask[..., None]
     start = self._step.start_in(hidden, context)
     if hk.running_init():
       edges = lambda state: self._step.edges(state, context)
       start = self._step.step(start, context)
-      return Problem(start, lambda state: state, (), self._step.nodes, edges)
+      rest = lambda state: state
+      return Problem(start, rest, rest, (), self._step.nodes, edges)
 
     # Everything that is differentiated must be an explicit argument of the
     # solve, and Haiku's parameters are no exception.
@@ -245,9 +267,19 @@ class Equilibrium(clrs_private.Processor):
         noise = jax.tree_util.tree_map(
             jnp.subtract, self._step.start_in(noise, context),
             self._step.start_in(jnp.zeros_like(noise), context))
-    return Problem(start, fun, (params, context, node_mask, noise),
-                   self._step.nodes,
-                   lambda state: of_edges.apply(params, state, context))
+    args = (params, context, node_mask, noise)
+    edges = lambda state, params, context, *unused: of_edges.apply(
+        params, state, context)
+    on = (lambda x: x) if shards is None else shards.fun
+    return Problem(start, on(fun), fun, args, self._step.nodes,
+                   lambda state: on(edges)(state, *args))
+
+  def _prepare_on(self, shards: shards_lib.Shards, *inputs) -> Any:
+    """What the step prepares, by every device for its own instances."""
+    prepare: Any = hk.transform(self._step.prepare)
+    key = (hk.next_rng_key() if getattr(self._step, 'draws', True)
+           else jax.random.PRNGKey(0))
+    return shards.prepare(prepare.apply, self._step_params(), key, *inputs)
 
   def _adjacency(self, adj_mat, node_mask):
     if self._connectivity == 'full':

@@ -12,6 +12,7 @@ from dear_jax.fixed_points import iterations
 from dear_jax.fixed_points import per_instance
 from dear_jax.fixed_points import regularisers
 from dear_jax.fixed_points import solvers
+from dear_jax.networks import shards as shards_lib
 from dear_jax.networks import subsets
 import jax
 import jax.numpy as jnp
@@ -31,6 +32,8 @@ class EquilibriumResult(NamedTuple):
   of_edges: Callable[[_State], Optional[_Array]]  # as `edges`, of any state
   # From where to go on, if the solve was one that can be paused.
   paused: Optional[iterations.State] = None
+  # How the batch is split over devices, if it is.
+  shards: Optional[shards_lib.Shards] = None
 
   def without(self, failed: _Array) -> 'EquilibriumResult':
     """The same, with these instances [B] among those that failed."""
@@ -60,11 +63,19 @@ class EquilibriumResult(NamedTuple):
     if count == batch_size:
       return regularisers.jacobian_penalty(
           self.fun, sound.solution.value, *sound.args, key=key, mask=is_sound)
-    instances, value, args = sound._take(
-        jax.random.permutation(choice_key, batch_size)[:count])
+    chosen = jax.random.permutation(choice_key, batch_size)[:count]
+    is_chosen = lambda instances: is_sound.at[instances].get(
+        mode='fill', fill_value=False)
+    if self.shards is not None:
+      # To be taken, they would have to leave their devices.
+      instances = subsets.without_overflow(
+          self.args, jnp.sort(chosen), batch_size, is_split=True)
+      return regularisers.jacobian_penalty(
+          self.fun, sound.solution.value, *sound.args, key=key,
+          mask=is_chosen(instances), instances=instances)
+    instances, value, args = sound._take(chosen)
     return regularisers.jacobian_penalty(
-        self.fun, value, *args, key=key, mask=is_sound.at[instances].get(
-            mode='fill', fill_value=False))
+        self.fun, value, *args, key=key, mask=is_chosen(instances))
 
   def residual_penalty(self, wanted_steps: _Array) -> _Array:
     """How much one more step would change, as a share of the state.
@@ -93,8 +104,14 @@ class EquilibriumResult(NamedTuple):
     """The mean over some instances of the step's spectral radius."""
     batch_size = len(self.nodes)
     count = min(count, batch_size)
-    instances, value, args = self._take(jnp.arange(count))
-    radius = diagnostics.spectral_radius(self.fun, value, *args, key=key)
+    if self.shards is not None:
+      instances = subsets.without_overflow(
+          self.args, jnp.arange(count), batch_size, is_split=True)
+      radius = diagnostics.spectral_radius(
+          self.fun, self.solution.value, *self.args, key=key)[:count]
+    else:
+      instances, value, args = self._take(jnp.arange(count))
+      radius = diagnostics.spectral_radius(self.fun, value, *args, key=key)
     return jnp.mean(radius, where=instances < batch_size)
 
   def _with_copies_of_failed(self) -> 'EquilibriumResult':
@@ -104,7 +121,7 @@ class EquilibriumResult(NamedTuple):
     value = per_instance.copy(self.solution.value, failed, source)
     return self._replace(
         solution=dataclasses.replace(self.solution, value=value),
-        args=subsets.Subsets().replace(self.args, failed, source))
+        args=subsets.Subsets(self.shards).replace(self.args, failed, source))
 
   def _take(self, instances: _Array) -> Tuple[_Array, _State, Any]:
     """Some instances, as far as there is room, with their part of all else."""

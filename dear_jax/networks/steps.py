@@ -159,6 +159,11 @@ class PGN(Step):
       self._triplet_graph = narrow(name='triplet_graph')
       self._triplet_out = linear('triplet_out')
 
+  @property
+  def draws(self) -> bool:
+    """Whether `prepare` draws random numbers."""
+    return self._granola is not None
+
   def prepare(self, node_fts: _Array, edge_fts: EdgeFeatures,
               graph_fts: _Array, adj_mat: _Array,
               edge_list: Optional[Connections] = None,

@@ -10,6 +10,7 @@ from dear_jax.models import base_model
 from dear_jax.models import dear
 from dear_jax.models import nar
 from dear_jax.training import checkpoints
+from dear_jax.training import cluster
 from dear_jax.training import configs
 import numpy as np
 
@@ -148,8 +149,7 @@ def load_teacher(config: configs.TrainConfig, specs: Sequence[clrs.Spec],
   theirs = configs.load_config(config.align_to)
   teacher = build_model(theirs, specs, examples)
   assert isinstance(teacher, nar.NARModel)  # as was just checked
-  set_params(teacher, checkpoints.load_kept(config.align_to), examples,
-             config.align_to)
+  set_params(teacher, _load_kept(config.align_to), examples, config.align_to)
   return teacher
 
 
@@ -169,7 +169,7 @@ def initial_params(config: configs.TrainConfig, params: Any) -> Any:
   """
   if config.init_from is None:
     return params
-  theirs = checkpoints.load_kept(config.init_from)
+  theirs = _load_kept(config.init_from)
   result = {}
   for module, values in params.items():
     result[module] = theirs.get(module, values)
@@ -191,6 +191,11 @@ def initial_params(config: configs.TrainConfig, params: Any) -> Any:
           'this run has no use: the two must not differ in norm, cgp, use_ln '
           'or the like.')
   return result
+
+
+def _load_kept(folder: str) -> Any:
+  """The parameters that a run keeps, read by the first host."""
+  return cluster.from_first(lambda: checkpoints.load_kept(folder))
 
 
 def without_termination(params: Any) -> Any:

@@ -343,13 +343,20 @@ def _folder(workdir: PathLike, name: str) -> pathlib.Path:
 def _open(folder: pathlib.Path, keep: int = 1, read_only: bool = False
           ) -> ocp.CheckpointManager:
   """Opens one checkpoint folder."""
+  # Of several hosts only the first one comes here.
+  alone = {}
+  if jax.process_count() > 1:
+    if not read_only:
+      folder.mkdir(parents=True, exist_ok=True)
+    alone = dict(multiprocessing_options=ocp.options.MultiprocessingOptions(
+        primary_host=0, active_processes={0}))
   # Not asynchronous: a save is short and has to be over before the
   # process may end.
   options = ocp.CheckpointManagerOptions(
       max_to_keep=None if read_only else keep,
       enable_async_checkpointing=False,
-      cleanup_tmp_directories=not read_only, create=not read_only,
-      read_only=read_only)
+      cleanup_tmp_directories=not read_only, read_only=read_only,
+      create=not read_only and not alone, **alone)
   try:
     with logs.quiet_absl():
       return ocp.CheckpointManager(folder, options=options)

@@ -24,9 +24,7 @@ from typing import (
   Callable,
   Deque,
   Dict,
-  Iterable,
   List,
-  Mapping,
   Optional,
   Sequence,
   Tuple,
@@ -39,13 +37,16 @@ from dear_jax.data import scoring
 from dear_jax.training import ahead
 from dear_jax.training import builders
 from dear_jax.training import checkpoints
+from dear_jax.training import cluster
 from dear_jax.training import compile_cache
 from dear_jax.training import configs
 from dear_jax.training import convergence_watch
+from dear_jax.training import figures
 from dear_jax.training import locks
 from dear_jax.training import pace
 from dear_jax.training import progress
 from dear_jax.training import run_folder
+from dear_jax.training import shared_checkpoints
 from dear_jax.training import splits
 from dear_jax.training import stop_signals
 import jax
@@ -100,42 +101,51 @@ def train(config: TrainConfig,
       cannot be used.
     FloatingPointError: if the loss is not finite.
   """
-  if config.data_cache:
-    try:
-      data_cache.check_folder(config.data_cache)
-    except ValueError as e:
-      raise checkpoints.RunError(str(e)) from e
-  builders.check_other_runs(config, resume)
-  checkpoints.make_folder(workdir, resume)
-  with locks.hold(workdir):
-    notice = checkpoints.check_folder(
-        workdir, dataclasses.asdict(config), versions=_versions(),
-        resume=resume, may_change=_RESUMABLE,
-        complete=configs.complete_settings)
-    if notice:
-      run_folder.tell(notice)
-    run_folder.tell(f'Run folder: {os.fspath(workdir)}; building the model ...')
+  cluster.check_batch(config.batch_size)
+  with contextlib.ExitStack() as stack:
+    def enter():  # at the first host, which has the folder
+      if config.data_cache:
+        try:
+          data_cache.check_folder(config.data_cache)
+        except ValueError as e:
+          raise checkpoints.RunError(str(e)) from e
+      builders.check_other_runs(config, resume)
+      checkpoints.make_folder(workdir, resume)
+      stack.enter_context(locks.hold(workdir))
+      return checkpoints.check_folder(
+          workdir, dataclasses.asdict(config), versions=_versions(),
+          resume=resume, may_change=_RESUMABLE,
+          complete=configs.complete_settings)
+
+    stack.enter_context(cluster.noticing_losses())
+    for notice in (cluster.from_first(enter), f'Run folder: '
+                   f'{os.fspath(workdir)}; building the model ...'):
+      if notice and cluster.is_first():
+        run_folder.tell(notice)
     with (stop_signals.StopSignals() as signals,
-          checkpoints.Checkpoints(workdir) as saved):
-      trainer = _Trainer(config, os.fspath(workdir), saved, signals)
-      return trainer.run(resume, should_stop)
+          shared_checkpoints.SharedCheckpoints(workdir) as saved,
+          cluster.folder_of(workdir) as folder):
+      result = _Trainer(config, folder, saved, signals).run(resume, should_stop)
+    return dict(result, workdir=os.fspath(workdir))
 
 
 class _Trainer:
   """One run of `train`."""
 
   def __init__(self, config: TrainConfig, workdir: str,
-               saved: checkpoints.Checkpoints,
+               saved: shared_checkpoints.SharedCheckpoints,
                signals: stop_signals.StopSignals):
     self._config = config
     self._workdir = workdir
     self._saved = saved
     self._signals = signals
+    self._any_host = cluster.AnyHost()
     self._started = time.monotonic()
     data = [splits.from_config(config, algorithm,
                                with_lengths=config.needs_lengths)
             for algorithm in config.algorithms]
     self._train_samplers = [split.train for split in data]
+    cluster.share_batches(self._train_samplers)
     self._val_set = [list(split.val) for split in data]
     self._test_set = [split.test for split in data]
     root = jax.random.PRNGKey(config.seed)
@@ -175,7 +185,8 @@ class _Trainer:
           run_folder.MetricsFile(self._workdir, start))
       self._times = stack.enter_context(pace.PaceFile(self._workdir, start))
       self._progress = stack.enter_context(
-          progress.Progress(start=start, total=config.train_steps))
+          progress.Progress(start=start, total=config.train_steps,
+                            stream=cluster.stream()))
       self._programs = stack.enter_context(ahead.Ahead(
           self._model, config.algorithms,
           [batches[0] for batches in self._val_set], config.eval_every,
@@ -214,7 +225,7 @@ class _Trainer:
           sampler.index += 1
         in_flight.append((done, metrics))
         retire(keep=_MAX_IN_FLIGHT)
-        stop = self._signals.requested or should_stop(done)
+        stop = self._any_host(self._signals.requested or should_stop(done))
         validate = done % config.eval_every == 0
         save = (stop or done % config.checkpoint_every == 0
                 or done == config.train_steps)
@@ -311,7 +322,7 @@ class _Trainer:
     for i, batches in enumerate(datasets):
       scores, metrics = [], []
       for feedback in batches:
-        if stoppable and self._signals.requested:
+        if stoppable and self._any_host(self._signals.requested):
           raise _Stopped
         self._programs.meet(ahead.EVALUATION, i, feedback)
         pred, values = self._model.evaluate(
@@ -430,17 +441,5 @@ def _versions() -> Dict[str, str]:
   return {name: importlib.import_module(name).__version__ for name in names}
 
 
-def _floats(metrics: Mapping[str, Any]) -> Dict[str, float]:
-  return {name: float(value) for name, value in metrics.items()}
-
-
-def _combine(metrics: Iterable[Mapping[str, float]]) -> Dict[str, float]:
-  """Means over batches or algorithms, except that maxima stay maxima.
-
-  The scores of single outputs, whose names differ, are left out.
-  """
-  metrics = list(metrics)
-  return {
-      name: float((np.max if name.endswith('_max') else np.mean)(
-          [m[name] for m in metrics]))
-      for name in metrics[0] if name != 'outputs'}
+_floats = figures.floats
+_combine = figures.combine

@@ -189,7 +189,7 @@ def test_equilibrium_models_do_not_read_the_lengths():
 
 
 def test_few_lengths_are_compiled_for():
-  lengths = {len(nar.slots(np.array([n]))) for n in range(1, 65)}  # pylint:disable=protected-access
+  lengths = {len(nar.slots(n)) for n in range(1, 65)}  # pylint:disable=protected-access
   assert lengths == {16, 32, 64}
 
 

@@ -157,7 +157,7 @@ def chosen(task, size=16, processor='dear_pgn', **options):
   model = dear_jax.DEARModel(
       spec, batch, dear_jax.get_processor_factory(processor, **options),
       hidden_dim=8)
-  model._devices.is_one_cpu = True  # also where tests have several
+  model._devices.are_cpus = True  # also where tests have several
   data = model._batch(batch.features, (), 0)
   return 'dense' if data.edge_list is None else 'sparse'
 
