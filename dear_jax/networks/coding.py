@@ -183,6 +183,28 @@ class CodingNet(clrs_private.Net):
   def _encode_edges(self, inputs: Sequence[clrs.DataPoint], index: int,
                     pairs: Optional[_Array]) -> layers.LowRank:
     """The encoding of what edges have, [E, F]; without a list, of all pairs."""
+    of_pairs = None
+    if self._scalars == 'differences':
+      of_pairs = differences.of_pairs(inputs, pairs)
+    return self.encode_columns(
+        {probe.name: (jnp.ravel(probe.data) if pairs is None
+                      else jnp.ravel(probe.data)[pairs])
+         for probe in inputs if probe.location == clrs.Location.EDGE}, index,
+        of_pairs)
+
+  def encode_columns(self, edge_inputs: Dict[str, _Array], index: int,
+                     of_pairs: Optional[_Array] = None) -> layers.LowRank:
+    """The encoding of what edges have, never multiplied out.
+
+    Args:
+      edge_inputs: [E] each, by the names of masks and numbers of edges.
+      index: Which algorithm they are of.
+      of_pairs: [..., K], differences of both ends of every edge, if they are
+        to be encoded, too.
+
+    Returns:
+      [E, F].
+    """
     columns, weights, biases = [], [], []
     def add(encoder, values):  # [E, K]
       width = values.shape[-1]
@@ -190,17 +212,14 @@ class CodingNet(clrs_private.Net):
       biases.append(encoder(jnp.zeros((width,))))
       weights.append(encoder(jnp.eye(width)) - biases[-1])
 
-    for probe in inputs:
-      if probe.location == clrs.Location.EDGE:
-        assert probe.type_ in (clrs.Type.MASK, clrs.Type.SCALAR)
-        encoder, = self.encoders[index][probe.name]
-        column = jnp.ravel(probe.data)
-        add(encoder, (column if pairs is None else column[pairs])[:, None])
-    if self._scalars == 'differences':
-      values = differences.of_pairs(inputs, pairs)
-      if values is not None:
-        add(self._of_differences[index]['edge'],
-            jnp.reshape(values, (-1, values.shape[-1])))
+    for name, column in edge_inputs.items():
+      _, _, type_ = self.spec[index][name]
+      assert type_ in (clrs.Type.MASK, clrs.Type.SCALAR)
+      encoder, = self.encoders[index][name]
+      add(encoder, column[:, None])
+    if of_pairs is not None:
+      add(self._of_differences[index]['edge'],
+          jnp.reshape(of_pairs, (-1, of_pairs.shape[-1])))
     columns.append(jnp.ones_like(columns[0][:, :1]))
     return layers.LowRank(jnp.concatenate(columns, axis=-1),
                           jnp.concatenate(weights + [sum(biases)[None]]))

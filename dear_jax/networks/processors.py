@@ -250,6 +250,8 @@ class Equilibrium(clrs_private.Processor):
                    lambda state: of_edges.apply(params, state, context))
 
   def _adjacency(self, adj_mat, node_mask):
+    if adj_mat is None:
+      return None  # the edges are listed elsewhere
     if self._connectivity == 'full':
       adj_mat = jnp.ones_like(adj_mat)
     elif self._connectivity == 'self':
@@ -368,6 +370,8 @@ def get_processor_factory(
   vars(factory).update(
       cgp=cgp, has_edge_states=kind == kinds.PGN_EDGES, takes_edge_lists=(
           kinds.takes_edge_lists(kind) and not fully_connected),
+      takes_chunks=(kind in ('dear_pgn', kinds.PGN_EDGES) and norm == 'layer'
+                    and not cgp and not fully_connected),
       ignores_padding=kinds.ignores_padding(kind, norm),
       is_cubic='triplet' in kind or kind == kinds.EDGE, solver=solver,
       # What the state of a solve looks like is known without making one.
