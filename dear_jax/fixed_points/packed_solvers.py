@@ -70,7 +70,7 @@ class PackedProblem:
     no = jnp.zeros((count,), bool)
     return State(
         step=jnp.zeros((), jnp.int32), point=init, value=init,
-        residual=jnp.where(self._limits < 1, 0, jnp.inf),
+        residual=jnp.where(self._limits < 1, 0, jnp.inf).astype(jnp.float32),
         steps=jnp.zeros(count, jnp.int32), settled=self._limits < 1, failed=no,
         moves=_map(lambda x: jnp.full_like(x, jnp.inf), self._norms(init))
         if self._config.restart else (),

@@ -27,6 +27,9 @@ _Array = np.ndarray
 _LEAST_NODES = 64
 _LEAST_EDGES = 256
 
+# From here on nodes cost more than a program does.
+_MANY_NODES = 8192
+
 # About how many operations a solver takes for every number of a state.
 _OPERATIONS_PER_WIDTH = 4
 
@@ -71,13 +74,13 @@ class PackedAnswers:
     """
     net = hk.transform(lambda *args, **kwargs: make_net()(*args, **kwargs))
 
-    def run(params, graphs, state, pause_at, index):
+    def run(params, graphs, index, resume=None, args=None, pause_at=None):
       return net.apply(params, None, [graphs], algorithm_index=index,
-                       resume=state, pause_at=pause_at)
+                       resume=resume, args=args, pause_at=pause_at)
 
-    self._run = jax.jit(run, static_argnums=4)
+    self._run = jax.jit(run, static_argnums=2)
     # A state is hundreds of megabytes, and the one before is of no more use.
-    self._advance = jax.jit(run, static_argnums=4, donate_argnums=2)
+    self._advance = jax.jit(run, static_argnums=2, donate_argnums=3)
     self._specs = specs
     self._rule = rule
     self._factory = processor_factory
@@ -122,16 +125,18 @@ class PackedAnswers:
         self._limit(x.graph.nb_nodes) for x in problems)
 
     def call(state, pause_at):
-      state = self._advance(params, graphs, state, pause_at, index)
+      # A program is of one sharding, too.
+      state, pause_at = self._devices.replicate((state, pause_at))
+      state = self._advance(params, graphs, index, state, args, pause_at)
       return state, state
 
-    start = self._run(params, graphs, None, None, index)
+    start, args = self._run(params, graphs, index)
     state = parts.run(
         call, start, limit=limit, watch=watch, operations=(
             _OPERATIONS_PER_WIDTH * graphs.edges.nb_entries * self._width**2),
         residual_of=lambda state: state.residual)
     outputs, instances = jax.device_get(
-        self._run(params, graphs, state, None, index))
+        self._run(params, graphs, index, state))
     return _unpack(problems, outputs, instances)
 
 
@@ -153,8 +158,7 @@ def pack(problems: Sequence[Problem], spec: clrs.Spec,
   join = lambda i: np.concatenate([x[i] for x in lists])
   shifts = np.repeat(firsts, [len(x[0]) for x in lists])
   senders, receivers = join(0) + shifts, join(1) + shifts
-  nb_nodes = max(_LEAST_NODES, edge_lists.padded_length(
-      int(sizes.sum()), fine=True))
+  nb_nodes = _padded_size(int(sizes.sum()))
   nb_graphs = 1 << (len(problems) - 1).bit_length()
   shape = _shape_of_chunks(len(senders))
   pad = lambda x, length, value, dtype: np.concatenate(
@@ -183,6 +187,14 @@ def pack(problems: Sequence[Problem], spec: clrs.Spec,
                       nb_graphs, np.int32),
       limits=pad(np.array([limit(int(n)) for n in sizes]), nb_graphs, 0,
                  np.int32))
+
+
+def _padded_size(nb_nodes: int) -> int:
+  """How many nodes to have; of many, hardly more than there are."""
+  if nb_nodes > _MANY_NODES:
+    unit = 1 << (nb_nodes.bit_length() - 6)
+    return -(-nb_nodes // unit) * unit
+  return max(_LEAST_NODES, edge_lists.padded_length(nb_nodes, fine=True))
 
 
 def _shape_of_chunks(nb_edges: int):

@@ -46,18 +46,20 @@ class Request(NamedTuple):
 
   Attributes:
     resume: From where to go on with the solve; None asks for its start.
+    args: What a step takes beside its state, as the start gave it.
     pause_at: [], after how many evaluations to pause; None asks for answers.
   """
   resume: Optional[packed_solvers.State] = None
+  args: Optional[Any] = None
   pause_at: Optional[_Array] = None
 
 
 class PackedNet(coding.CodingNet):
   """Solves packed graphs.
 
-  Without a state it answers with that of the start of the solve, with a state
-  and a pause with the next state, and with a state alone with what it says of
-  the nodes and of the graphs.
+  Without a state it answers with that of the start of the solve and with the
+  arguments of a step, with a state and a pause with the next state, and with a
+  state alone with what it says of the nodes and of the graphs.
   """
 
   request_type = Request
@@ -70,11 +72,12 @@ class PackedNet(coding.CodingNet):
     problem = self.equilibrium.problem(
         *encoded, jnp.zeros_like(encoded.node_fts), node_mask=is_node[None],
         edge_list=graphs.edges)
+    # Given arguments are not computed again: that would be as much as a step.
     solver = packed_solvers.PackedProblem(
-        lambda state: _rows(problem.fun(_batch(state), *problem.args)),
+        lambda state: _rows(problem.fun(_batch(state), *asked.args)),
         _owners(graphs, problem.start), graphs.limits, self.equilibrium.solver)
     if asked.resume is None:
-      return solver.initial_state(_rows(problem.start))
+      return solver.initial_state(_rows(problem.start)), problem.args
     if asked.pause_at is not None:
       return solver.advance(asked.resume, asked.pause_at)
     state = _batch(asked.resume.value)
