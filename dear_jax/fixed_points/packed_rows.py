@@ -35,17 +35,21 @@ class Owners(NamedTuple):
 
   def sums(self, values: _Tree) -> _Array:
     """[G], sums over all rows of an instance, of a tree of arrays [R]."""
-    return sum(_leaves(_map(
-        lambda x, rows: jax.ops.segment_sum(
-            x, rows, self.count + 1, indices_are_sorted=True)[:-1],
-        values, self.rows)))
+    def add(x, rows):
+      if self.count == 1:  # nothing to tell apart, and many times as fast
+        return jnp.sum(x, where=rows < 1)[None]
+      return jax.ops.segment_sum(x, rows, self.count + 1,
+                                 indices_are_sorted=True)[:-1]
+    return sum(_leaves(_map(add, values, self.rows)))
 
   def maxima(self, values: _Tree) -> _Array:
     """[G], the same for maxima of numbers that are not negative."""
-    parts = _leaves(_map(
-        lambda x, rows: jax.ops.segment_max(
-            x, rows, self.count + 1, indices_are_sorted=True)[:-1],
-        values, self.rows))
+    def greatest(x, rows):
+      if self.count == 1:
+        return jnp.max(x, where=rows < 1, initial=0)[None]
+      return jax.ops.segment_max(x, rows, self.count + 1,
+                                 indices_are_sorted=True)[:-1]
+    parts = _leaves(_map(greatest, values, self.rows))
     return jnp.maximum(jnp.max(jnp.stack(parts), axis=0), 0)
 
   def any(self, values: _Tree) -> _Array:
@@ -57,8 +61,20 @@ class Owners(NamedTuple):
     return self.sums(_map(lambda x, y: jnp.sum(x * y, axis=-1), one, other))
 
   def spread(self, values: _Array, like: _Tree) -> _Tree:
-    """A tree of arrays [R, 1]: for every row what its instance has."""
+    """A tree of arrays [R, 1]: for every row what its instance has.
+
+    Of a single instance [1, 1], which is broadcast.
+
+    Args:
+      values: [G].
+      like: A state, for the structure of the result.
+
+    Returns:
+      The tree.
+    """
     del like  # the owners have the same structure
+    if self.count == 1:
+      return _map(lambda rows: values[:, None], self.rows)
     return _map(
         lambda rows: values.at[rows].get(mode='clip')[:, None], self.rows)
 

@@ -97,12 +97,11 @@ class PackedProblem:
   def _iterate(self, state: State) -> State:
     owners, config = self._owners, self._config
     value = self._fun(state.point)
-    is_row_bad = _map(lambda x: ~jnp.all(jnp.isfinite(x), axis=-1), value)
-    finite = ~owners.any(is_row_bad)
-    value = owners.where(finite, value, state.point)
     moves = self._moves(value, state.point)
     residual = self._largest(moves)
-    finite &= jnp.isfinite(residual)
+    finite = jnp.isfinite(residual)
+    # Nothing that is not finite may enter the memory.
+    value = owners.where(finite, value, state.point)
     active = ~state.settled
     is_best = active & finite & (residual < state.residual)
     settled = state.settled | ~finite | (residual < config.tol) | (
@@ -123,10 +122,13 @@ class PackedProblem:
         moves=moves if config.restart else (), memory=memory)
 
   def _moves(self, value: _Tree, point: _Tree) -> _Tree:
+    """Residuals of all parts; infinity where there is no finite one."""
     distance = self._norms(_map(jnp.subtract, value, point))
+    moves = distance
     if self._config.stop_mode == 'rel':
-      distance = _map(iterations.ratio, distance, self._norms(value))
-    return distance
+      moves = _map(iterations.ratio, distance, self._norms(value))
+    return _map(lambda x, d: jnp.where(jnp.isfinite(d), x, jnp.inf), moves,
+                distance)
 
   def _norms(self, state: _Tree) -> _Tree:
     """Of every row, or of every instance if that is the criterion."""
