@@ -167,7 +167,7 @@ def pack(problems: Sequence[Problem], spec: clrs.Spec,
       x, shape[0] * shape[1], value, dtype).reshape(shape)
   node_inputs = {
       'pos': np.concatenate([np.arange(n) * 1.0 / n for n in sizes])}
-  if 's' in spec:
+  if spec.get('s', ('',))[0] == clrs.Stage.INPUT:
     node_inputs['s'] = np.zeros(sizes.sum())
     node_inputs['s'][firsts + [x.source for x in problems]] = 1
   edge_inputs = {'A': join(2), 'adj': join(3)}
