@@ -26,8 +26,9 @@ from absl import app
 from absl import flags
 
 _REASONER = flags.DEFINE_string('reasoner', 'bfs', 'What to load.')
-_SIZES = flags.DEFINE_list('sizes', ['1000', '3000', '10000', '30000', '100000'],
-                           'How many nodes the graphs have.')
+_SIZES = flags.DEFINE_list(
+    'sizes', ['1000', '3000', '10000', '30000', '100000'],
+    'How many nodes the graphs have.')
 _DEGREE = flags.DEFINE_float('mean_degree', 8.0, 'Mean degree of the graphs.')
 _SEED = flags.DEFINE_integer('seed', 0, 'Of the graphs.')
 _OUTPUT = flags.DEFINE_string('output', None, 'A JSON file for all figures.')

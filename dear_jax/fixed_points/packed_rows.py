@@ -28,26 +28,26 @@ class Owners(NamedTuple):
   Attributes:
     rows: A tree like the state: for every leaf [R, ...] the owners [R] of its
       rows, in ascending order. What belongs to none has an owner beyond all.
-    count: How many instances there are.
+    nb_instances: How many instances there are.
   """
   rows: _Tree
-  count: int
+  nb_instances: int
 
   def sums(self, values: _Tree) -> _Array:
     """[G], sums over all rows of an instance, of a tree of arrays [R]."""
     def add(x, rows):
-      if self.count == 1:  # nothing to tell apart, and many times as fast
+      if self.nb_instances == 1:  # nothing to tell apart, and many times as fast
         return jnp.sum(x, where=rows < 1)[None]
-      return jax.ops.segment_sum(x, rows, self.count + 1,
+      return jax.ops.segment_sum(x, rows, self.nb_instances + 1,
                                  indices_are_sorted=True)[:-1]
     return sum(_leaves(_map(add, values, self.rows)))
 
   def maxima(self, values: _Tree) -> _Array:
     """[G], the same for maxima of numbers that are not negative."""
     def greatest(x, rows):
-      if self.count == 1:
+      if self.nb_instances == 1:
         return jnp.max(x, where=rows < 1, initial=0)[None]
-      return jax.ops.segment_max(x, rows, self.count + 1,
+      return jax.ops.segment_max(x, rows, self.nb_instances + 1,
                                  indices_are_sorted=True)[:-1]
     parts = _leaves(_map(greatest, values, self.rows))
     return jnp.maximum(jnp.max(jnp.stack(parts), axis=0), 0)
@@ -73,7 +73,7 @@ class Owners(NamedTuple):
       The tree.
     """
     del like  # the owners have the same structure
-    if self.count == 1:
+    if self.nb_instances == 1:
       return _map(lambda rows: values[:, None], self.rows)
     return _map(
         lambda rows: values.at[rows].get(mode='clip')[:, None], self.rows)

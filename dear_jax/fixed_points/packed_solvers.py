@@ -66,7 +66,7 @@ class PackedProblem:
 
   def initial_state(self, init: _Tree) -> State:
     """The state before the first evaluation."""
-    count = self._owners.count
+    count = self._owners.nb_instances
     no = jnp.zeros((count,), bool)
     return State(
         step=jnp.zeros((), jnp.int32), point=init, value=init,
@@ -146,7 +146,7 @@ class PackedProblem:
   def _has_news(self, moves: _Tree, last_moves: _Tree) -> _Array:
     """[G], whether a part begins to move, which is to restart the solver."""
     if not self._config.restart:
-      return jnp.zeros(self._owners.count, bool)
+      return jnp.zeros(self._owners.nb_instances, bool)
     begins = lambda new, old: (new >= self._config.tol) & (
         new > iterations.NEWS * old)
     if self._config.part_axis is None:

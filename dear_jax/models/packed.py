@@ -161,9 +161,10 @@ def pack(problems: Sequence[Problem], spec: clrs.Spec,
   nb_nodes = _padded_size(int(sizes.sum()))
   nb_graphs = 1 << (len(problems) - 1).bit_length()
   shape = _shape_of_chunks(len(senders))
-  pad = lambda x, length, value, dtype: np.concatenate(
+  count: Any = np.int32(-(-len(senders) // shape[1]))
+  pad: Any = lambda x, length, value, dtype: np.concatenate(
       [x, np.full(length - len(x), value)]).astype(dtype)
-  split = lambda x, value, dtype: pad(
+  split: Any = lambda x, value, dtype: pad(
       x, shape[0] * shape[1], value, dtype).reshape(shape)
   node_inputs = {
       'pos': np.concatenate([np.arange(n) * 1.0 / n for n in sizes])}
@@ -182,7 +183,7 @@ def pack(problems: Sequence[Problem], spec: clrs.Spec,
                    for name in inputs if name in edge_inputs},
       edges=chunks.Chunks(
           split(senders, 0, np.int32), split(receivers, nb_nodes, np.int32),
-          np.int32(-(-len(senders) // shape[1]))),
+          count),
       node_graphs=pad(np.repeat(np.arange(len(sizes)), sizes), nb_nodes,
                       nb_graphs, np.int32),
       limits=pad(np.array([limit(int(n)) for n in sizes]), nb_graphs, 0,

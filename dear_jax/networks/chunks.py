@@ -31,7 +31,7 @@ class Chunks(NamedTuple):
   """
   senders: _Array  # [K, C]
   receivers: _Array  # [K, C]
-  count: _Array  # [], how many chunks have edges at all
+  nb_used: _Array  # [], how many chunks have edges at all
 
   @property
   def nb_entries(self) -> int:
@@ -67,7 +67,7 @@ class Chunks(NamedTuple):
 
     if len(self.senders) == 1:
       return at(0, (carry, rows))
-    return hk.fori_loop(0, self.count, at, (carry, rows))
+    return hk.fori_loop(0, self.nb_used, at, (carry, rows))
 
 
 class Constants(NamedTuple):
@@ -100,8 +100,7 @@ def constants(edge_list: Chunks, receiver: _Array, sender: _Array,
 
 def pass_messages(
     edge_list: Chunks, constant: Constants, receiver: _Array, sender: _Array,
-    message: Callable[[_Array, Optional[_Array], _Array],
-                      Tuple[_Array, Optional[_Array]]],
+    message: Callable[..., Tuple[_Array, Optional[_Array]]],
     edges: Optional[_Array] = None) -> Tuple[_Array, Optional[_Array]]:
   """The maxima of the messages that nodes receive.
 

@@ -42,7 +42,7 @@ class Encoded(NamedTuple):
   node_fts: _Array  # [B, N, F]
   edge_fts: Union[_Array, layers.LowRank]  # [B, N, N, F], or [E, F]
   graph_fts: _Array  # [B, F]
-  adj_mat: _Array  # [B, N, N]
+  adj_mat: Any  # [B, N, N], or None without matrices
 
 
 class CodingNet(clrs_private.Net):

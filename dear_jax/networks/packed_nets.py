@@ -50,7 +50,7 @@ class Request(NamedTuple):
     pause_at: [], after how many evaluations to pause; None asks for answers.
   """
   resume: Optional[packed_solvers.State] = None
-  args: Optional[Any] = None
+  args: Any = None
   pause_at: Optional[_Array] = None
 
 
@@ -111,9 +111,10 @@ class PackedNet(coding.CodingNet):
                      edges: Optional[_Array]) -> Dict[str, Any]:
     """Chosen nodes [N] and their probabilities [N], by the names of outputs."""
     states = jnp.concatenate([encoded.node_fts, hidden], axis=-1)[0]
+    edge_fts: Any = encoded.edge_fts
     return {name: choose(graphs.edges, _edge_logits(
-        self.decoders[index][name], states, encoded.edge_fts, graphs.edges,
-        edges), len(states)) for name in self.decoders[index]}
+        self.decoders[index][name], states, edge_fts, graphs.edges, edges),
+                         len(states)) for name in self.decoders[index]}
 
 
 def answers_packed(spec: clrs.Spec, rule: pointers.Rule) -> bool:
@@ -199,7 +200,7 @@ def _edge_logits(decoder, states: _Array, edge_fts: layers.LowRank,
 def _owners(graphs: PackedGraphs, state: Any) -> packed_rows.Owners:
   """To which graphs the rows of a state belong."""
   nb_graphs = len(graphs.limits)
-  rows = graphs.node_graphs
+  rows: Any = graphs.node_graphs
   if isinstance(state, dict):
     of_edges = graphs.node_graphs.at[jnp.ravel(graphs.edges.receivers)].get(
         mode='fill', fill_value=nb_graphs)

@@ -214,7 +214,7 @@ class Equilibrium(clrs_private.Processor):
               graph_fts: _Array, adj_mat: _Array, hidden: _Array, *,
               node_mask: Optional[_Array] = None,
               noise: Optional[_Array] = None,
-              edge_list: Optional[edge_lists.EdgeList] = None) -> Problem:
+              edge_list: Optional[steps.Connections] = None) -> Problem:
     """Prepares the step for a batch; the arguments are those of `solve`."""
     adj_mat = self._adjacency(adj_mat, node_mask)
     context = self._step.prepare(node_fts, edge_fts, graph_fts, adj_mat,

@@ -6,18 +6,7 @@ import contextlib
 import dataclasses
 import functools
 import os
-from typing import (
-  Any,
-  Dict,
-  Iterable,
-  List,
-  Mapping,
-  Optional,
-  Sequence,
-  Set,
-  Tuple,
-  Union,
-)
+from typing import Any, Dict, Iterable, List, Optional, Set, Tuple, Union
 
 import clrs
 from dear_jax.data import samplers
@@ -102,7 +91,8 @@ class Reasoner:
 
   def __call__(self, *args: Any, details: bool = False,
                progress: Union[bool, waiting.Watch] = False, **kwargs: Any
-               ) -> Union[_Outputs, Tuple[_Outputs, answers.Details]]:
+               ) -> Union[_Outputs, Tuple[_Outputs, answers.Details],
+                          List[Any]]:
     """Answers a question, or a batch of questions of one size.
 
     Tasks on graphs take `adj` and, where the algorithm has one, `source`. The
@@ -183,14 +173,11 @@ class Reasoner:
       ValueError: as in a call.
     """
     if sparse_questions.is_list(args, kwargs):
-      return [self.check(**question) for question in args[0]]
+      return (self._check_packed(self._as_edges(args[0])) if self._packs
+              else [self.check(**question) for question in args[0]])
     question = self._read(args, kwargs)
     if isinstance(question, packed.Problem):
-      (outputs, _), = self._answer_packed([question])
-      return sparse_answers.check(
-          self.task, question, outputs, lambda **problems: answers.plain({
-              x.name: x for x in self._samplers[self._index].pose(
-                  True, **problems).outputs}))
+      return self._check_packed([question])[0]
     feedback = self._pose(question, with_outputs=True)
     preds, _ = self._answer(feedback.features)
     outputs = answers.plain(preds)
@@ -274,6 +261,7 @@ class Reasoner:
     for size in [sizes] if isinstance(sizes, (int, np.integer)) else sizes:
       for example in examples.examples(self.task, size, batch_size):
         question = self._read((), example)
+        assert isinstance(question, questions.Question)
         self._answer(self._pose(question, with_outputs=False).features,
                      only_if_new=True)
     return self.nb_programs - before
@@ -306,7 +294,7 @@ class Reasoner:
       return None
     return found if only_if_new else ask(watch=watch)
 
-  def _answer_packed(self, problems: Sequence[packed.Problem],
+  def _answer_packed(self, problems: List[packed.Problem],
                      watch: Optional[waiting.Watch] = None
                      ) -> List[sparse_answers.Answered]:
     """As `_answer`, for graphs that come as their edges."""
@@ -325,14 +313,22 @@ class Reasoner:
       self._programs.add(shapes)
     return [sparse_answers.plain(x) for x in ask(watch=watch)]
 
-  def _answer_list(self, asked: Sequence[Mapping[str, Any]],
-                   watch: Optional[waiting.Watch]
-                   ) -> List[sparse_answers.Answered]:
+  def _answer_list(self, asked: List[Any],
+                   watch: Optional[waiting.Watch]) -> List[Any]:
     """Answers several questions, in one program if they can be packed."""
-    if not self._packs:
-      return [self(details=True, progress=watch or False, **x) for x in asked]
-    return self._answer_packed(
-        sparse_questions.as_edges([self._read((), x) for x in asked]), watch)
+    if self._packs:
+      return self._answer_packed(self._as_edges(asked), watch)
+    return [self(details=True, progress=watch or False, **x) for x in asked]
+
+  def _as_edges(self, asked: List[Any]
+                ) -> List[packed.Problem]:
+    return sparse_questions.as_edges([self._read((), x) for x in asked])
+
+  def _check_packed(self, problems: List[packed.Problem]
+                    ) -> List[answers.Check]:
+    return sparse_answers.check(
+        self.task, problems, self._answer_packed(problems),
+        self._samplers[self._index].pose)
 
   @functools.cached_property
   def _packs(self) -> bool:

@@ -22,28 +22,38 @@ def plain(answer: packed.Answer) -> Answered:
       confidences=answer.confidences)
 
 
-def check(task: str, problem: packed.Problem, outputs: answers.Outputs,
-          with_matrix: Callable[..., Any]) -> answers.Check:
-  """Compares outputs with those of the classical algorithm.
+def check(task: str, problems: Sequence[packed.Problem],
+          answered: Sequence[Answered], pose: Callable[..., Any]
+          ) -> List[answers.Check]:
+  """Compares answers with those of the classical algorithm.
 
   Args:
     task: The name of the task.
-    problem: The question.
-    outputs: What was answered.
-    with_matrix: Gives the outputs of the algorithm for a matrix. It is asked
-      for tasks that have no algorithm on lists of edges.
+    problems: The questions.
+    answered: What was answered.
+    pose: That of a sampler of the task, which solves problems with matrices.
+      It is asked for tasks that have no algorithm on lists of edges.
 
   Returns:
-    Both and where they differ.
+    For every question both answers and where they differ.
 
   Raises:
     ValueError: if the task needs a matrix that does not fit into memory.
   """
+  return [_check(outputs, _solve(task, problem, pose))
+          for problem, (outputs, _) in zip(problems, answered)]
+
+
+def _solve(task: str, problem: packed.Problem, pose: Callable[..., Any]
+           ) -> answers.Outputs:
   if task in sparse_algorithms.TASKS:
-    truth = sparse_algorithms.solve(task, problem.graph, problem.source)
-  else:
-    truth = {name: x[0] for name, x in with_matrix(
-        **sparse_questions.as_matrix(problem)).items()}
+    return sparse_algorithms.solve(task, problem.graph, problem.source)
+  found = pose(True, **sparse_questions.as_matrix(problem)).outputs
+  return {name: x[0] for name, x in answers.plain(
+      {x.name: x for x in found}).items()}
+
+
+def _check(outputs: answers.Outputs, truth: answers.Outputs) -> answers.Check:
   wrong = {name: outputs[name] != expected
            for name, expected in truth.items()}
   score = float(np.mean([1 - x.mean() for x in wrong.values()]))

@@ -13,6 +13,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from dear_jax.data import free_memory
 from dear_jax.data import sparse_graphs
+from dear_jax.data import task_names
 from dear_jax.models import packed
 from dear_jax.reasoning import questions
 import numpy as np
@@ -27,8 +28,8 @@ MATRIX_UP_TO = 256
 # of inputs, outputs and logits.
 _BYTES_A_PAIR = 48
 
-_REMEDY = ('give its edges, as adj=(senders, receivers, n), to a reasoner whose '
-           'processor works on lists of edges, such as dear_pgn_edges')
+_REMEDY = ('give its edges, as adj=(senders, receivers, n), to a reasoner '
+           'whose processor works on lists of edges, such as dear_pgn_edges')
 
 
 def is_list(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
@@ -96,7 +97,7 @@ graphs are undirected, but has one from 0 to 1 of weight 1 and none from 1 to 0.
     if len(shape) in (2, 3):
       check_matrix((1, *shape)[-3:-1], width)
     return None
-  if isinstance(nb_nodes, numbers.Integral) and nb_nodes < min_size:
+  if task_names.is_whole(nb_nodes) and nb_nodes < min_size:
     raise ValueError(f'{task} needs at least {min_size} nodes, but adj has '
                      f'{nb_nodes}.')
   labels = None
@@ -180,7 +181,7 @@ def _from_tuple(adj: Sequence[Any]) -> sparse_graphs.SparseGraph:
   """Reads senders, receivers, weights and the number of nodes."""
   *ends, nb_nodes = adj
   weights = ends.pop() if len(ends) == 3 else None
-  if not isinstance(nb_nodes, numbers.Integral) or isinstance(nb_nodes, bool):
+  if not task_names.is_whole(nb_nodes):
     raise ValueError('adj must end in its number of nodes, a whole number, got '
                      f'{nb_nodes!r}.')
   senders, receivers = (_indices(name, x, int(nb_nodes)) for name, x in zip(

@@ -84,7 +84,7 @@ def test_graphs_of_several_sizes_are_answered_as_they_are_alone(monkeypatch):
   problems = [x for batch in batches for x in _problems(batch)]
   graphs = packed.pack(problems, model._spec[0], lambda n: 2 * n)
   assert len(graphs.edges.senders) > 3
-  assert graphs.edges.count < len(graphs.edges.senders)
+  assert graphs.edges.nb_used < len(graphs.edges.senders)
   np.testing.assert_array_equal(graphs.limits, [4, 60, 10, 100])
   found = model.packed.answer(model.device_params, problems, 0)
   assert len({int(x.instance['steps']) for x in found}) > 1
