@@ -78,16 +78,15 @@ class Constants(NamedTuple):
   weights: _Array  # [few, F]
 
 
-def constants(edge_list: Chunks, receiver: _Array, sender: _Array,
-              edge_fts: layers.LowRank, linear: Callable[[_Array], _Array]
-              ) -> Constants:
+def constants(edge_list: Any, receiver: _Array, sender: _Array, edge_fts: Any,
+              linear: Callable[[_Array], _Array]) -> Constants:
   """Makes the constants of messages.
 
   Args:
-    edge_list: The edges.
+    edge_list: The edges, as `Chunks`.
     receiver: [B, N, F], what receivers contribute.
     sender: [B, N, F], what senders contribute.
-    edge_fts: [E, F], features of the edges.
+    edge_fts: [E, F], features of the edges, as `layers.LowRank`.
     linear: The layer that messages see them through.
 
   Returns:

@@ -182,10 +182,17 @@ class PGN(Step):
     del node_mask
     size = self._out_size
     chex.assert_axis_dimension(node_fts, -1, size)  # as everywhere in CLRS
-    messages = self._constant_messages(
-        edge_fts, self._receiver.constant(node_fts, size)
-        + self._graph(graph_fts)[:, None],
-        self._sender.constant(node_fts, size), edge_list)
+    is_chunked = isinstance(edge_list, chunks.Chunks)
+    of_edges = None if is_chunked else (
+        edge_fts.apply(self._edge) if isinstance(edge_fts, layers.LowRank)
+        else self._edge(edge_fts))
+    of_nodes = (self._receiver.constant(node_fts, size)
+                + self._graph(graph_fts)[:, None],
+                self._sender.constant(node_fts, size))
+    messages: Any = (
+        chunks.constants(edge_list, *of_nodes, edge_fts, self._edge)
+        if is_chunked
+        else of_edges + _to_pairs(node_fts.shape, edge_list)(*of_nodes))
     # One product of a matrix with several is faster than several products.
     dtype = node_fts.dtype
     of_states = [layer.state_weights(size, size, dtype) for layer in (
@@ -216,19 +223,6 @@ class PGN(Step):
           triplet_graph=self._triplet_graph(graph_fts),
           is_node=jnp.any(adj_mat > 0.5, axis=1))
     return context
-
-  def _constant_messages(self, edge_fts: EdgeFeatures, receiver: _Array,
-                         sender: _Array, edge_list: Optional[Connections]
-                         ) -> Any:
-    """What messages are made of, whatever the states."""
-    if isinstance(edge_list, chunks.Chunks):
-      assert isinstance(edge_fts, layers.LowRank)
-      return chunks.constants(edge_list, receiver, sender, edge_fts,
-                              self._edge)
-    of_edges = (edge_fts.apply(self._edge)
-                if isinstance(edge_fts, layers.LowRank)
-                else self._edge(edge_fts))
-    return of_edges + _to_pairs(receiver.shape, edge_list)(receiver, sender)
 
   def step(self, hidden: State, context: _Context) -> State:
     """The next state of the nodes, [B, N, F]."""
