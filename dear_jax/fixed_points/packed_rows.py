@@ -36,7 +36,7 @@ class Owners(NamedTuple):
   def sums(self, values: _Tree) -> _Array:
     """[G], sums over all rows of an instance, of a tree of arrays [R]."""
     def add(x, rows):
-      if self.nb_instances == 1:  # nothing to tell apart, and many times as fast
+      if self.nb_instances == 1:  # a plain sum is many times as fast
         return jnp.sum(x, where=rows < 1)[None]
       return jax.ops.segment_sum(x, rows, self.nb_instances + 1,
                                  indices_are_sorted=True)[:-1]
