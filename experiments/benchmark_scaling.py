@@ -56,9 +56,7 @@ def measure():
   import dear_jax
   from dear_jax.data import sparse_algorithms
   from dear_jax.models import packed
-  from dear_jax.training import host_memory
   import numpy as np
-  host_memory.keep_freed_memory()  # as all commands do
   sampler = dear_jax.make_sampler(
       'bfs', size=_SIZE.value, batch_size=1, seed=_SEED.value, split='test',
       graphs='sparse_er', sparse=True, mean_degree=_DEGREE.value)
