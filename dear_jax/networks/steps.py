@@ -183,7 +183,7 @@ class PGN(Step):
     size = self._out_size
     chex.assert_axis_dimension(node_fts, -1, size)  # as everywhere in CLRS
     is_chunked = isinstance(edge_list, chunks.Chunks)
-    of_edges = None if is_chunked else (
+    of_edges: Any = None if is_chunked else (
         edge_fts.apply(self._edge) if isinstance(edge_fts, layers.LowRank)
         else self._edge(edge_fts))
     of_nodes = (self._receiver.constant(node_fts, size)
