@@ -17,6 +17,10 @@ Examples:
   python experiments/evaluate.py RUN_FOLDER --only=graphs --sizes=16,160,1600 \
       --graphs=sparse_er,path,tree,grid,small_world,preferential --samples=10
 
+  # on graphs for which there is no matrix any more
+  python experiments/evaluate.py RUN_FOLDER --only=graphs --samples=2 \
+      --graphs=sparse_er --sizes=1600,10000
+
   # another solver than in training, with a file of its own
   python experiments/evaluate.py RUN_FOLDER --solver=broyden --output=b.json
 
@@ -29,6 +33,10 @@ steps in place of solver steps, and neither tolerance nor iteration limit.
 whole graphs is right, and how sure the model is. An answer is called sure if
 its solve converged and its confidence is at least 0.95. A reliability table of
 all of these samples follows, and the expected calibration error.
+
+Above 2,048 nodes bfs and bellman_ford are drawn and answered without matrices,
+by processors that work on lists of edges; these graphs are of any family but
+er, for which mixed has sparse_er.
 
 Prints tables in Markdown on stdout; progress goes to stderr. Writes
 evaluation.json and evaluation.png into the run folder, or where --output says,
@@ -314,6 +322,9 @@ def evaluate(run, settings, parts):
                         for family in families for size in sizes],
                 **{part: [(sweep_size, None, {part: value}) for value in values]
                    for part, values in sweeps.items()})
+  for size, graphs in dict.fromkeys(
+      x[:2] for part in parts for x in points[part]):
+    of_run.check(size, graphs)
   of_run.plan(itertools.chain(*(points[part] for part in parts)))
 
   name = f'{run.algorithm} ({run.config.model})'

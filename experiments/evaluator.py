@@ -15,6 +15,9 @@ _LARGE_BATCH = 32
 # Those of single graphs have many lengths, each of which is compiled for.
 _LEAST_BATCH = 2
 
+# Above this size graphs are drawn and answered without matrices.
+WITH_MATRIX_UP_TO = 2048
+
 # An answer is sure if its solve converged and its confidence is at least this.
 SURE = 0.95
 
@@ -81,11 +84,59 @@ class Evaluator:
         return outcome
     return None
 
+  def check(self, size, graphs=None):
+    """Raises a ValueError if samples of a size cannot be had."""
+    if self._without_matrix(size):
+      self._run.test_set(size, self._samples, 1, graphs, sparse=True)
+    else:
+      self._run.test_set(size, self._samples, self._batch_size_at(size), graphs)
+
+  def _without_matrix(self, size):
+    """Whether samples of a size are drawn and answered without matrices."""
+    from dear_jax.data import sparse_samples
+    if size <= WITH_MATRIX_UP_TO or (
+        self._run.algorithm not in sparse_samples.TASKS
+        or self._run.config.model != 'dear' or not self._takes_edge_lists()):
+      return False
+    return self._model(self._settings, False).packed.refusal(0) is None
+
+  def _evaluate_without_matrix(self, size, graphs, settings):
+    """As `_evaluate`, one graph after the other."""
+    import clrs
+    from dear_jax.data import calibration
+    from dear_jax.data import scoring
+    from dear_jax.models import packed
+    import numpy as np
+    model = self._model(settings, False)
+    scores, found = [], []
+    for batch in self._run.test_set(size, self._samples, 1, graphs,
+                                    sparse=True):
+      (question,), (outputs,) = batch
+      answer, = model.packed.answer(
+          model.device_params,
+          [packed.Problem(question['adj'], question['source'])], 0)
+      points = lambda arrays: {name: clrs.DataPoint(
+          name, clrs.Location.NODE, clrs.Type.POINTER, x[None])
+                               for name, x in arrays.items()}
+      truth, preds = points(outputs), points(answer.outputs)
+      scores.append(scoring.SampleScores(truth.values(), preds))
+      nb_edges = len(question['adj'].senders)
+      found.append(dict(
+          {name: np.array([x]) for name, x in answer.instance.items()},
+          bin_sums=calibration.bin_sums(truth.values(), preds, {
+              name: x[None] for name, x in answer.confidences.items()}),
+          whole=scores[-1].whole(),
+          edge_share=np.array([nb_edges / (size * (size - 1))])))
+    return scoring.SampleScores.concatenate(scores), {
+        name: np.concatenate([x[name] for x in found]) for name in found[0]}
+
   def _evaluate(self, size, graphs, settings):
     from dear_jax.data import calibration
     from dear_jax.data import scoring
     import jax
     import numpy as np
+    if self._without_matrix(size):
+      return self._evaluate_without_matrix(size, graphs, settings)
     model = self._model(settings, size > _LARGE and self._takes_edge_lists())
     scores, found = [], []
     for feedback in self._get_batches(size, graphs):
@@ -108,15 +159,18 @@ class Evaluator:
     graphs = graphs or self._run.config.graphs
     if (size, graphs) in self._batches:
       return self._batches[size, graphs]
-    batch_size = self._batch_size
-    if size > _LARGE:
-      pairs = _LARGE_BATCH * _LARGE**2
-      batch_size = min(batch_size, max(_LEAST_BATCH, pairs // size**2))
-    batches = self._run.test_set(size, self._samples, batch_size, graphs)
+    batches = self._run.test_set(size, self._samples,
+                                 self._batch_size_at(size), graphs)
     if size <= _LARGE:
       self._batches[size, graphs] = list(batches)
       return self._batches[size, graphs]
     return batches
+
+  def _batch_size_at(self, size):
+    if size <= _LARGE:
+      return self._batch_size
+    pairs = _LARGE_BATCH * _LARGE**2
+    return min(self._batch_size, max(_LEAST_BATCH, pairs // size**2))
 
   def _takes_edge_lists(self):
     from dear_jax.data import samplers
@@ -139,7 +193,8 @@ class Evaluator:
     """Says what is being done, and about how much longer it takes."""
     from dear_jax.training import progress
     size, graphs, settings = point
-    cost = lambda x: 1 + (x[0] / 64)**2  # compiling, and pairs of nodes
+    # Compiling, and pairs of nodes.
+    cost = lambda x: 1 + min(x[0], WITH_MATRIX_UP_TO) * x[0] / 64**2
     done = sum(map(cost, self._outcomes))
     left = sum(cost(x) for x in self._planned if x not in self._outcomes)
     text = ', '.join(f'{name} {value}' for name, value in settings)

@@ -68,7 +68,8 @@ class Run:
                                    with_lengths=with_lengths,
                                    graphs=self.config.graphs)
 
-  def test_set(self, size, num_samples, batch_size, graphs=None):
+  def test_set(self, size, num_samples, batch_size, graphs=None,
+               sparse=False):
     """The samples that the run is tested on, if the numbers are the run's.
 
     Args:
@@ -76,16 +77,20 @@ class Run:
       num_samples: How many there are, rounded up to whole batches.
       batch_size: The most samples in a batch.
       graphs: The family of graphs, if it is not that of the run.
+      sparse: Whether graphs are drawn without matrices.
 
     Returns:
       The sampler.
+
+    Raises:
+      ValueError: if there are no such samples, or they do not fit into memory.
     """
     from dear_jax.training import splits
     return splits.fixed_set(
         self.algorithm, size=size, num_samples=num_samples,
         batch_size=batch_size, seed=self.config.seed, split='test',
-        with_lengths=self.config.needs_lengths,
-        graphs=graphs or self.config.graphs)
+        with_lengths=self.config.needs_lengths and not sparse,
+        graphs=graphs or self.config.graphs, sparse=sparse)
 
   def convert(self, model):
     """Makes a 'dear' of a 'nar', or the reverse, with the same parameters."""

@@ -4,6 +4,7 @@
 
 import doctest
 import importlib
+import json
 import pathlib
 import pkgutil
 import re
@@ -102,3 +103,21 @@ def test_version_is_in_the_changelog():
   changelog = (_ROOT / 'CHANGELOG.md').read_text(encoding='utf-8')
   assert re.search(rf'^## \[{re.escape(dear_jax.__version__)}\]', changelog,
                    flags=re.MULTILINE)
+
+
+def test_the_examples_of_the_page_on_scaling():
+  scope = _run_example('docs/scaling.md', '# Scaling')
+  assert scope['outputs']['pi'].tolist() == [0, 0, 1]
+
+
+def test_the_table_of_the_page_on_scaling_is_that_of_its_file():
+  rows = json.loads((_ROOT / 'docs/results/scaling.json').read_text(
+      encoding='utf-8'))['rows']
+  shown = _table('docs/scaling.md', ['nodes', 'edges'])
+  assert [x[0] for x in shown] == [f'{row["nodes"]:,}' for row in rows]
+  for cells, row in zip(shown, rows):
+    assert cells[4] == f'{row["nodes right"]:.4f}'
+    assert cells[8] == f'{row["processor seconds"]:.1f}'
+    assert cells[9] == f'{row["peak"] / 2**30:.2f}'
+  largest = rows[-1]
+  assert largest['nodes'] == 100_000 and largest['peak'] < 4 * 2**30

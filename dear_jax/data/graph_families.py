@@ -27,15 +27,15 @@ _Draw = Callable[[streams.Draws], _Array]
 
 # Of small worlds: neighbours in the ring, and the ends of the probability that
 # an edge is rewired. These and the range of `sparse_er` are SALSA-CLRS'.
-_RING_NEIGHBOURS = (4, 6, 8)
+RING_NEIGHBOURS = (4, 6, 8)
 _REWIRED = (0.05, 0.2)
 # Edges that a new node comes with, in preferential attachment.
-_ATTACHED = (1, 2, 3)
+ATTACHED = (1, 2, 3)
 # `sparse_er` and `geometric` have so many times the expected degree ln(n) at
 # which graphs begin to be connected.
 _DEGREE_RANGE = (1.0, 3.0)
 # The greatest probability that `Draws.booleans` can have.
-_ALMOST_SURE = 1 - 2.0**-32
+ALMOST_SURE = 1 - 2.0**-32
 
 
 def draw(draws: streams.Draws, family: str, er: _Draw,
@@ -89,12 +89,12 @@ def random_directions(draws: streams.Draws, edges: _Array) -> _Array:
 
 def sparse_er(draws: streams.Draws) -> _Array:
   """Erdos-Renyi graphs with p from ln(n) / n to 3 ln(n) / n."""
-  return _er(draws, _sparse_probability(draws))
+  return _er(draws, sparse_probability(draws))
 
 
 def salsa_er(draws: streams.Draws) -> _Array:
   """The same among connected graphs: drawn again, with their p, until so."""
-  p = _sparse_probability(draws)
+  p = sparse_probability(draws)
   return _until_connected(draws, lambda some, rows: _er(some, p[rows]))
 
 
@@ -139,7 +139,7 @@ def salsa_ws(draws: streams.Draws) -> _Array:
 
   As in networkx, everything but the parameters is drawn again until so.
   """
-  k, p = _ring_parameters(draws)
+  k, p = ring_parameters(draws)
   return _until_connected(
       draws, lambda some, rows: _rings(some, k[rows], p[rows]))
 
@@ -150,9 +150,9 @@ def preferential(draws: streams.Draws) -> _Array:
   As in networkx, the first m + 1 nodes are a star.
   """
   size = draws.size
-  m = np.minimum(np.array(_ATTACHED)[draws.integers(len(_ATTACHED))], size - 1)
+  m = attached(draws)
   edges = _no_edges(draws)
-  _attach(m, draws.uniforms(size, max(_ATTACHED)), np.empty(size, np.int64),
+  _attach(m, draws.uniforms(size, max(ATTACHED)), np.empty(size, np.int64),
           edges)
   return _rename(draws, edges)
 
@@ -163,8 +163,7 @@ def geometric(draws: streams.Draws) -> _Array:
   The radius r is such that pi r^2 n, which is the expected degree far from the
   sides of the square, is from ln(n) to 3 ln(n).
   """
-  low, high = _DEGREE_RANGE
-  degree = (low + (high - low) * draws.single()) * math.log(draws.size)
+  degree = geometric_degree(draws)
   points = draws.uniforms(2, draws.size)
   squared = np.square(points[..., :, None] - points[..., None, :]).sum(axis=1)
   edges = squared < (degree / (math.pi * draws.size))[:, None, None]
@@ -214,16 +213,29 @@ def _er(draws: streams.Draws, p: _Array) -> _Array:
   return edges | edges.transpose(0, 2, 1)
 
 
-def _sparse_probability(draws: streams.Draws) -> _Array:
+def attached(draws: streams.Draws) -> _Array:
+  """[B], how many edges new nodes come with in preferential attachment."""
+  m = np.array(ATTACHED)[draws.integers(len(ATTACHED))]
+  return np.minimum(m, draws.size - 1)
+
+
+def geometric_degree(draws: streams.Draws) -> _Array:
+  """[B], expected degrees of geometric graphs, far from the sides."""
+  low, high = _DEGREE_RANGE
+  return (low + (high - low) * draws.single()) * math.log(draws.size)
+
+
+def sparse_probability(draws: streams.Draws) -> _Array:
+  """[B], the edge probabilities of `sparse_er`."""
   low, high = _DEGREE_RANGE
   threshold = math.log(draws.size) / draws.size
   p = (low + (high - low) * draws.single()) * threshold
-  return np.minimum(p, _ALMOST_SURE)
+  return np.minimum(p, ALMOST_SURE)
 
 
-def _ring_parameters(draws: streams.Draws):
+def ring_parameters(draws: streams.Draws):
   """Half the neighbours in the ring [B], and probabilities to rewire [B]."""
-  half = np.array(_RING_NEIGHBOURS)[draws.integers(len(_RING_NEIGHBOURS))] // 2
+  half = np.array(RING_NEIGHBOURS)[draws.integers(len(RING_NEIGHBOURS))] // 2
   low, high = _REWIRED
   return (np.clip(half, 1, max(1, (draws.size - 1) // 2)),
           low + (high - low) * draws.single())
@@ -231,9 +243,9 @@ def _ring_parameters(draws: streams.Draws):
 
 def _rings(draws: streams.Draws, *parameters: _Array) -> _Array:
   """Watts and Strogatz' graphs, with given parameters or drawn ones."""
-  half, p = parameters or _ring_parameters(draws)
+  half, p = parameters or ring_parameters(draws)
   edges = _no_edges(draws)
-  shape = max(_RING_NEIGHBOURS) // 2, draws.size
+  shape = max(RING_NEIGHBOURS) // 2, draws.size
   _rewire(half, p, draws.uniforms(*shape), draws.uniforms(*shape), edges)
   return edges
 

@@ -16,8 +16,10 @@ import zlib
 
 import clrs
 from dear_jax.data import data_cache
+from dear_jax.data import free_memory
 from dear_jax.data import graph_names
 from dear_jax.data import own_tasks
+from dear_jax.data import sparse_samples
 from dear_jax.data import streams
 from dear_jax.data import task_names as names
 from dear_jax.data import tasks
@@ -26,6 +28,10 @@ import numpy as np
 Size = Union[int, Tuple[int, int]]
 
 SPLITS = ('train', 'val', 'test')
+
+# What a pair of nodes takes at least while a batch is drawn: a random number,
+# its weight and whether it is an edge.
+_BYTES_A_PAIR = 24
 
 check_choice = names.check_choice
 check_size = names.check_size
@@ -98,8 +104,12 @@ class TaskSampler:
                seed: int, split: str, num_samples: Optional[int],
                random_pos: bool, pred_as_input: bool, permutations: bool,
                cache_dir: Optional[str], with_lengths: bool = False,
-               graphs: str = graph_names.ER):
+               graphs: str = graph_names.ER, sparse: bool = False,
+               mean_degree: Optional[float] = None):
     self._task = tasks.get_task(task)
+    self._name = task
+    self._sparse = sparse
+    self._mean_degree = mean_degree
     self._split = split
     self._lane = SPLITS.index(split)
     self._sizes = size
@@ -227,9 +237,12 @@ class TaskSampler:
     order = words[self.num_samples:].argsort(kind='stable')
     return sizes[order], samples[order]
 
-  def _sample(self, size: int, samples: np.ndarray) -> clrs.Feedback:
+  def _sample(self, size: int, samples: np.ndarray) -> Any:
     """Makes the samples of these numbers."""
     draws = streams.Draws(self._samples, samples, split=self._lane, size=size)
+    if self._sparse:
+      return sparse_samples.sample(self._name, draws, self._graphs,
+                                   self._mean_degree)
     return self._present(self._task.sample(
         draws, self._random_pos, self._with_lengths, self._graphs))
 
@@ -264,7 +277,9 @@ def make_sampler(task: str, *, size: Size, batch_size: int, seed: int,
                  enforce_permutations: bool = True,
                  cache_dir: Optional[str] = None,
                  with_lengths: bool = False,
-                 graphs: str = graph_names.ER) -> TaskSampler:
+                 graphs: str = graph_names.ER,
+                 sparse: bool = False,
+                 mean_degree: Optional[float] = None) -> TaskSampler:
   """Builds the sampler of one split of one task.
 
   Unless `graphs` says otherwise, graphs are Erdos-Renyi with an edge
@@ -299,12 +314,18 @@ def make_sampler(task: str, *, size: Size, batch_size: int, seed: int,
       'small_world', 'preferential', 'geometric' or 'delaunay'; 'mixed', where
       every sample draws one of these; or SALSA-CLRS' 'salsa_er', 'salsa_ws' or
       'salsa_delaunay'. docs/data.md tells what they are.
+    sparse: Whether batches are `sparse_samples.SparseBatch` without matrices,
+      whose time and memory go with the edges: for 'bfs' and 'bellman_ford', on
+      all families but 'er'. Samples are the same graphs, but for Erdos-Renyi.
+    mean_degree: The expected degree in 'sparse_er' with `sparse`, in place of
+      ln(n) to 3 ln(n).
 
   Returns:
     A sampler with `spec`, `batch(index)`, `next()` and `state`.
 
   Raises:
-    ValueError: if an argument is not one of those.
+    ValueError: if an argument is not one of those, or if the matrices of a
+      batch would not fit into memory.
   """
   check_choice('task', task, task_names(), own_tasks.REMEDY)
   check_choice('split', split, SPLITS)
@@ -316,6 +337,19 @@ def make_sampler(task: str, *, size: Size, batch_size: int, seed: int,
     if not names.is_whole(value) or value < least:
       raise ValueError(f'{name} must be a whole number of at least {least}, '
                        f'got {value!r}.')
+  if sparse:
+    sparse_samples.check(task, graphs, mean_degree)
+    if cache_dir or with_lengths:
+      raise ValueError('sparse=True goes with neither cache_dir nor '
+                       'with_lengths.')
+  elif mean_degree is not None:
+    raise ValueError(f'mean_degree={mean_degree} needs sparse=True.')
+  elif has_graph(task):
+    free_memory.check(
+        f'A batch of {batch_size} with {sizes[1]:,} x {sizes[1]:,} pairs of '
+        'nodes', batch_size * sizes[1]**2 * _BYTES_A_PAIR, 'draw less at a '
+        f'time, or graphs without matrices with sparse=True, which '
+        f'{" and ".join(sparse_samples.TASKS)} have')
   if num_samples is not None and (
       not names.is_whole(num_samples) or num_samples < batch_size):
     raise ValueError('num_samples must be None or a whole number of at least '
@@ -325,7 +359,8 @@ def make_sampler(task: str, *, size: Size, batch_size: int, seed: int,
       split=split, num_samples=num_samples,
       random_pos=split == 'train' if random_pos is None else random_pos,
       pred_as_input=enforce_pred_as_input, permutations=enforce_permutations,
-      cache_dir=cache_dir, with_lengths=with_lengths, graphs=graphs)
+      cache_dir=cache_dir, with_lengths=with_lengths, graphs=graphs,
+      sparse=sparse, mean_degree=mean_degree)
 
 
 def _final_spec(spec: clrs.Spec, pred_as_input: bool, permutations: bool

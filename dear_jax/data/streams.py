@@ -148,6 +148,12 @@ class Draws:
     result._origin = self._origin * _CALLS + self._nb_calls
     return result
 
+  def alone(self, row: int) -> 'Draws':
+    """What one of the samples draws, as if it were a batch of its own."""
+    assert not (self._nb_draws or self._nb_calls or self._origin)
+    return Draws(self._stream, self._indices[row:row + 1], split=self._split,
+                 size=self.size)
+
   def _next_lane(self) -> Tuple[int, int]:
     # Every draw has a lane of its own, so none needs to know how much the
     # others take.

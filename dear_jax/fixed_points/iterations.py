@@ -16,7 +16,7 @@ _Array = jax.Array
 _Tree = Any
 
 # A part has begun to move when its residual is so many times its last one.
-_NEWS = 3.0
+NEWS = 3.0
 
 
 class Iterate(NamedTuple):
@@ -200,7 +200,7 @@ class Problem:
     """[B, parts]. Their maximum is the paper's pre-fixed-point criterion."""
     distance = self._norms(value - point)
     if self._config.stop_mode == 'rel':
-      distance = _ratio(distance, self._norms(value))
+      distance = ratio(distance, self._norms(value))
     return distance
 
   def _norms(self, flat: _Array) -> _Array:
@@ -211,7 +211,7 @@ class Problem:
     if not self._config.restart:
       return jnp.zeros(len(moves), bool)
     return jnp.any((moves >= self._config.tol)
-                   & (moves > _NEWS * last_moves), axis=-1)
+                   & (moves > NEWS * last_moves), axis=-1)
 
   def solution(self, state: State) -> config_lib.Solution:
     """What there is to say when the loop is over."""
@@ -238,7 +238,7 @@ class Problem:
     return state.last.update(state.failed, state.best)
 
 
-def _ratio(distance: _Array, norm: _Array) -> _Array:
+def ratio(distance: _Array, norm: _Array) -> _Array:
   """Their quotient. The zero state can be a fixed point: 0 / 0 counts as 0."""
   limits = jnp.finfo(distance.dtype)
   ratio = distance / jnp.maximum(norm, limits.tiny)

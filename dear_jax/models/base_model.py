@@ -74,13 +74,14 @@ class ReasonerModel(programs.CompilesAhead, clrs.models.BaselineModel):
                       hint_teacher_forcing, hint_repred_mode):
     del encode_hints, use_lstm, hint_teacher_forcing, hint_repred_mode
 
+    self._net_settings = dict(
+        spec=self._spec, hidden_dim=hidden_dim,
+        processor_factory=processor_factory, encoder_init=encoder_init,
+        dropout_prob=dropout_prob, nb_dims=self.nb_dims,
+        mesh=self._devices.mesh, **self._coding)
+
     def use_net(*args, **kwargs):
-      net = self._make_net(
-          spec=self._spec, hidden_dim=hidden_dim,
-          processor_factory=processor_factory, encoder_init=encoder_init,
-          dropout_prob=dropout_prob, nb_dims=self.nb_dims,
-          mesh=self._devices.mesh, **self._coding)
-      return net(*args, **kwargs)
+      return self._make_net(**self._net_settings)(*args, **kwargs)
 
     self.net_fn = hk.transform(use_net)
     # One program serves one device or many: it follows where its data is.

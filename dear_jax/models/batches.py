@@ -131,3 +131,13 @@ def size_of(inputs: Iterable[clrs.DataPoint]) -> int:
   """The number of nodes."""
   return next(x.data.shape[1] for x in inputs
               if x.location != clrs.Location.GRAPH)
+
+
+def describe(batch: Batch) -> str:
+  """Names what a program is compiled for, in words."""
+  batch_size = len(batch.inputs[0].data)
+  upto = 'up to ' if batch.node_mask is not None else ''
+  text = f'{upto}{size_of(batch.inputs)} nodes'
+  if batch.edge_list is not None:
+    text += f' and {len(batch.edge_list.pairs):,} edges'
+  return text if batch_size == 1 else f'{batch_size} times {text}'

@@ -15,8 +15,10 @@ from dear_jax.models import base_model
 from dear_jax.models import batches
 from dear_jax.models import confidences
 from dear_jax.models import nar
+from dear_jax.models import packed
 from dear_jax.models import parts
 from dear_jax.networks import nets
+from dear_jax.networks import packed_nets
 from dear_jax.networks import pointers
 from dear_jax.networks import processors
 import jax
@@ -190,6 +192,21 @@ class DEARModel(base_model.ReasonerModel):
         jacobian_fraction=self._jacobian_fraction,
         stochastic_depth=self._stochastic_depth, **kwargs)
 
+  @functools.cached_property
+  def packed(self) -> packed.PackedAnswers:
+    """How it answers for graphs of any sizes, without matrices."""
+    return packed.PackedAnswers(
+        self._spec, lambda: packed_nets.PackedNet(**self._net_settings),
+        rule=self._coding['restrict_pointers'],
+        processor_factory=self._factory, limit=self._limit,
+        where=self._devices, width=self._hidden_dim)
+
+  def _limit(self, nb_nodes: int) -> int:
+    """The most iterations of an evaluation."""
+    return nets.evaluation_limit(
+        self._factory.solver.max_iter, nb_nodes, times=self._eval_iterations,
+        per_node=self._eval_iterations_per_node)
+
   def _create_net_fns(self, *args, **kwargs):
     super()._create_net_fns(*args, **kwargs)
     self.jitted_iterates = jax.jit(self._evaluate_iterates, static_argnums=3,
@@ -336,9 +353,7 @@ class DEARModel(base_model.ReasonerModel):
     if state_shapes is None:
       return super()._answer(rng_key, batch, index, nb_nodes, watch,
                              compile_only)
-    limit = lambda size: nets.evaluation_limit(
-        self._factory.solver.max_iter, size, times=self._eval_iterations,
-        per_node=self._eval_iterations_per_node)
+    limit = self._limit
     batch_size, padded = (len(batch.inputs[0].data),
                           batches.size_of(batch.inputs))
     nb_messages = (batch_size * padded**2 if batch.edge_list is None

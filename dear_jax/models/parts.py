@@ -26,7 +26,9 @@ Watch = Callable[[int, int, float], None]
 
 
 def run(call: Callable[[Any, Any], Tuple[Any, Any]], blank: Any, *,
-        limit: int, operations: float, watch: Optional[Watch] = None) -> Any:
+        limit: int, operations: float, watch: Optional[Watch] = None,
+        residual_of: Callable[[Any], Any] = lambda state: state.best.residual
+        ) -> Any:
   """Runs a solve to its end.
 
   Args:
@@ -36,6 +38,7 @@ def run(call: Callable[[Any, Any], Tuple[Any, Any]], blank: Any, *,
     limit: The most evaluations.
     operations: About how many operations an evaluation takes.
     watch: Is told after every part how far it is.
+    residual_of: Where a state has the residuals of instances.
 
   Returns:
     What the last call said.
@@ -46,7 +49,7 @@ def run(call: Callable[[Any, Any], Tuple[Any, Any]], blank: Any, *,
     began = time.perf_counter()
     said, state = call(state, np.int32(min(limit, step + count)))
     step, settled, residual = jax.device_get(
-        (state.step, state.settled, state.best.residual))
+        (state.step, state.settled, residual_of(state)))
     if watch is not None:
       watch(int(step), limit, float(residual.max()))
     if settled.all() or step >= limit:

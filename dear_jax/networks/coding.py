@@ -43,7 +43,7 @@ class Encoded(NamedTuple):
   node_fts: _Array  # [B, N, F]
   edge_fts: Union[_Array, layers.LowRank]  # [B, N, N, F], or [E, F]
   graph_fts: _Array  # [B, F]
-  adj_mat: _Array  # [B, N, N]
+  adj_mat: Any  # [B, N, N], or None without matrices
 
 
 class CodingNet(clrs_private.Net):
@@ -188,29 +188,47 @@ class CodingNet(clrs_private.Net):
   def _encode_edges(self, inputs: Sequence[clrs.DataPoint], index: int,
                     pairs: Optional[_Array]) -> layers.LowRank:
     """The encoding of what edges have, [E, F]; without a list, of all pairs."""
-    columns, weights, biases = [], [], []
     by_device = functools.partial(
         shards_lib.by_device,
         shards_lib.for_batch(self._mesh, _dimensions(inputs)[0]))
+    of_pairs = None
+    if self._scalars == 'differences':
+      of_pairs = (differences.of_pairs(inputs) if pairs is None
+                  else by_device(differences.of_pairs)(list(inputs), pairs))
+    pick = lambda data: jnp.ravel(data) if pairs is None else by_device(
+        lambda data, pairs: jnp.ravel(data)[pairs])(data, pairs)
+    return self.encode_columns(
+        {probe.name: pick(probe.data) for probe in inputs
+         if probe.location == clrs.Location.EDGE}, index, of_pairs)
+
+  def encode_columns(self, edge_inputs: Dict[str, _Array], index: int,
+                     of_pairs: Optional[_Array] = None) -> layers.LowRank:
+    """The encoding of what edges have, never multiplied out.
+
+    Args:
+      edge_inputs: [E] each, by the names of masks and numbers of edges.
+      index: Which algorithm they are of.
+      of_pairs: [..., K], differences of both ends of every edge, if they are
+        to be encoded, too.
+
+    Returns:
+      [E, F].
+    """
+    columns, weights, biases = [], [], []
     def add(encoder, values):  # [E, K]
       width = values.shape[-1]
       columns.append(values)
       biases.append(encoder(jnp.zeros((width,))))
       weights.append(encoder(jnp.eye(width)) - biases[-1])
 
-    for probe in inputs:
-      if probe.location == clrs.Location.EDGE:
-        assert probe.type_ in (clrs.Type.MASK, clrs.Type.SCALAR)
-        encoder, = self.encoders[index][probe.name]
-        column = (jnp.ravel(probe.data) if pairs is None else by_device(
-            lambda data, pairs: jnp.ravel(data)[pairs])(probe.data, pairs))
-        add(encoder, column[:, None])
-    if self._scalars == 'differences':
-      values = (differences.of_pairs(inputs) if pairs is None
-                else by_device(differences.of_pairs)(list(inputs), pairs))
-      if values is not None:
-        add(self._of_differences[index]['edge'],
-            jnp.reshape(values, (-1, values.shape[-1])))
+    for name, column in edge_inputs.items():
+      _, _, type_ = self.spec[index][name]
+      assert type_ in (clrs.Type.MASK, clrs.Type.SCALAR)
+      encoder, = self.encoders[index][name]
+      add(encoder, column[:, None])
+    if of_pairs is not None:
+      add(self._of_differences[index]['edge'],
+          jnp.reshape(of_pairs, (-1, of_pairs.shape[-1])))
     columns.append(jnp.ones_like(columns[0][:, :1]))
     return layers.LowRank(jnp.concatenate(columns, axis=-1),
                           jnp.concatenate(weights + [sum(biases)[None]]))

@@ -68,6 +68,23 @@ def of_pairs(inputs: Sequence[clrs.DataPoint],
   return _at_scales([on_list(x) for x in nodes])
 
 
+def of_edges(inputs: Sequence[clrs.DataPoint], senders: _Array,
+             receivers: _Array) -> Optional[_Array]:
+  """As `of_pairs`, of nodes that are named by their numbers.
+
+  Args:
+    inputs: The inputs of a batch of one.
+    senders: [E], the first node of every pair.
+    receivers: [E], the second one; it may be beyond all nodes.
+
+  Returns:
+    [E, K], or None if nodes have no numbers.
+  """
+  pick = lambda x, places: jnp.ravel(x).at[places].get(mode='clip')
+  return _at_scales([pick(x, senders) - pick(x, receivers)
+                     for x in _numbers(inputs, clrs.Location.NODE)])
+
+
 def _numbers(inputs: Sequence[clrs.DataPoint], location: str):
   return [x.data for x in inputs
           if x.location == location and x.type_ == clrs.Type.SCALAR]

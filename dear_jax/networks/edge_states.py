@@ -10,6 +10,7 @@ on. A state on every edge can hold it, whatever the distance.
 
 from typing import Any, Callable, Optional, Tuple
 
+from dear_jax.networks import chunks
 from dear_jax.networks import edge_lists
 from dear_jax.networks import kinds
 from dear_jax.networks import layers
@@ -50,8 +51,12 @@ class EdgePGN(steps.PGN):
     """As that of `PGN`; with an edge list, all graphs have as many entries."""
     context = super().prepare(node_fts, edge_fts, graph_fts, adj_mat,
                               edge_list)
-    context.pop('edge_list')
     context['node_mask'] = node_mask
+    if isinstance(edge_list, chunks.Chunks):
+      context['edge_mask'] = jnp.reshape(
+          edge_list.receivers < node_fts.shape[1], (1, -1))
+      return context
+    context.pop('edge_list')
     if edge_list is None:
       context['edge_mask'] = _flat_pairs(context['is_edge'])
       return context
@@ -78,18 +83,40 @@ class EdgePGN(steps.PGN):
     edges, hidden = hidden['edges'], hidden['nodes']
     receiver, sender, update, gate = jnp.split(
         hidden @ context['shared']['state_weights'], 4, axis=-1)
-    to_pairs, to_nodes = _connections(context)
-    messages = jnp.reshape(context['messages'], edges.shape[:2] + (-1,))
-    messages = self._message_mlp(
-        messages + to_pairs(receiver, sender) + self._of_edges(edges, context))
-    opened = jax.nn.sigmoid(self._edge_gate(messages))
-    edges += opened * (self._edge_norm(self._edge_update(messages)) - edges)
-    nodes = self._update_nodes(hidden, update, gate, to_nodes(messages),
-                               context)
+    if 'edge_list' in context:  # by chunks, of packed graphs
+      received, edges = chunks.pass_messages(
+          context['edge_list'], context['messages'], receiver, sender,
+          lambda sums, states, is_edge: self._messages(
+              sums, states, is_edge, context), edges)
+    else:
+      to_pairs, to_nodes = _connections(context)
+      messages = jnp.reshape(context['messages'], edges.shape[:2] + (-1,))
+      messages, edges = self._messages(
+          messages + to_pairs(receiver, sender), edges, context['edge_mask'],
+          context)
+      received = to_nodes(messages)
+    nodes = self._update_nodes(hidden, update, gate, received, context)
     if context['node_mask'] is not None:
       nodes *= context['node_mask'][..., None]
-    return dict(nodes=nodes, edges=jnp.where(
-        context['edge_mask'][..., None], edges, 0))
+    return dict(nodes=nodes, edges=edges)
+
+  def _messages(self, sums: _Array, edges: _Array, is_edge: _Array,
+                context: _Context) -> Tuple[_Array, _Array]:
+    """Messages, and the next states of the edges that they pass.
+
+    Args:
+      sums: [..., E, F], what both nodes contribute, and all that is constant.
+      edges: [..., E, F'], the states of the edges.
+      is_edge: [..., E].
+      context: From `prepare`.
+
+    Returns:
+      Both, with zeros for the states of what is no edge.
+    """
+    messages = self._message_mlp(sums + self._of_edges(edges, context))
+    opened = jax.nn.sigmoid(self._edge_gate(messages))
+    edges += opened * (self._edge_norm(self._edge_update(messages)) - edges)
+    return messages, jnp.where(is_edge[..., None], edges, 0)
 
   def _of_edges(self, edges: _Array, context: _Context) -> _Array:
     """[B, E, F], what the states of edges contribute to messages."""
@@ -99,7 +126,7 @@ class EdgePGN(steps.PGN):
   def edges(self, hidden: steps.State, context: _Context) -> _Array:
     """[B, N, N, F'], or [B, E, F'] where there is a list of edges."""
     edges = hidden['edges']
-    if 'senders' in context:
+    if 'senders' in context or 'edge_list' in context:
       return edges
     nb_nodes = hidden['nodes'].shape[1]
     return jnp.reshape(edges, (-1, nb_nodes, nb_nodes, self._edge_size))

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 
 _Array = jax.Array
 
-_BIG_NUMBER = 1e6  # as CLRS has it
+BIG_NUMBER = 1e6  # as CLRS has it
 
 
 class LowRank(NamedTuple):
@@ -156,7 +156,7 @@ def masked_max(values: _Array, mask: _Array) -> _Array:
   Returns:
     [B, N, F].
   """
-  return jnp.max(jnp.where(mask[..., None], values, -_BIG_NUMBER), axis=1)
+  return jnp.max(jnp.where(mask[..., None], values, -BIG_NUMBER), axis=1)
 
 
 @masked_max.defjvp
@@ -190,7 +190,7 @@ def segment_max(values: _Array, segments: _Array, num_segments: int) -> _Array:
   """
   maxima = jax.ops.segment_max(values, segments, num_segments + 1,
                                indices_are_sorted=True)[:num_segments]
-  return jnp.maximum(maxima, -_BIG_NUMBER)
+  return jnp.maximum(maxima, -BIG_NUMBER)
 
 
 @segment_max.defjvp

@@ -231,7 +231,7 @@ class Equilibrium(clrs_private.Processor):
               graph_fts: _Array, adj_mat: _Array, hidden: _Array, *,
               node_mask: Optional[_Array] = None,
               noise: Optional[_Array] = None,
-              edge_list: Optional[edge_lists.EdgeList] = None,
+              edge_list: Optional[steps.Connections] = None,
               shards: Optional[shards_lib.Shards] = None) -> Problem:
     """Prepares the step for a batch; the arguments are those of `solve`."""
     adj_mat = self._adjacency(adj_mat, node_mask)
@@ -282,6 +282,8 @@ class Equilibrium(clrs_private.Processor):
     return shards.prepare(prepare.apply, self._step_params(), key, *inputs)
 
   def _adjacency(self, adj_mat, node_mask):
+    if adj_mat is None:
+      return None  # the edges are listed elsewhere
     if self._connectivity == 'full':
       adj_mat = jnp.ones_like(adj_mat)
     elif self._connectivity == 'self':
@@ -400,6 +402,8 @@ def get_processor_factory(
   vars(factory).update(
       cgp=cgp, has_edge_states=kind == kinds.PGN_EDGES, takes_edge_lists=(
           kinds.takes_edge_lists(kind) and not fully_connected),
+      takes_chunks=(kind in ('dear_pgn', kinds.PGN_EDGES) and norm == 'layer'
+                    and not cgp and not fully_connected),
       ignores_padding=kinds.ignores_padding(kind, norm),
       is_cubic='triplet' in kind or kind == kinds.EDGE, solver=solver,
       # What the state of a solve looks like is known without making one.

@@ -12,6 +12,7 @@ import functools
 from typing import Any, Callable, Dict, Mapping, Optional, Tuple, Union
 
 import chex
+from dear_jax.networks import chunks
 from dear_jax.networks import clrs_private
 from dear_jax.networks import edge_lists
 from dear_jax.networks import layers
@@ -25,7 +26,7 @@ _Context = Any
 # Of the nodes [B, N, F], or a tree that holds it among others.
 State = Any
 EdgeFeatures = Union[jax.Array, layers.LowRank]
-Connections = Union[edge_lists.EdgeList, edge_lists.Neighbours]
+Connections = Union[edge_lists.EdgeList, edge_lists.Neighbours, chunks.Chunks]
 
 # What the solve of an equilibrium asks of a step.
 _PARTS = ('prepare', 'start', 'start_in', 'step', 'nodes', 'edges',
@@ -175,7 +176,7 @@ class PGN(Step):
       edge_fts: [B, N, N, F]; with an edge list, [E, F] as `layers.LowRank`;
         with neighbours, anything that can be broadcast to [B, D, N, F].
       graph_fts: [B, F].
-      adj_mat: [B, N, N].
+      adj_mat: [B, N, N]; None with chunks of edges.
       edge_list: The edges or the neighbours, if messages are to be computed on
         them only.
       node_mask: [B, N]; not needed, as nodes that are padding have no edges.
@@ -186,21 +187,24 @@ class PGN(Step):
     del node_mask
     size = self._out_size
     chex.assert_axis_dimension(node_fts, -1, size)  # as everywhere in CLRS
-    to_pairs = _to_pairs(node_fts.shape, edge_list)
-    of_edges = (edge_fts.apply(self._edge)
-                if isinstance(edge_fts, layers.LowRank)
-                else self._edge(edge_fts))
-    messages = of_edges + to_pairs(
-        self._receiver.constant(node_fts, size)
-        + self._graph(graph_fts)[:, None],
-        self._sender.constant(node_fts, size))
+    is_chunked = isinstance(edge_list, chunks.Chunks)
+    of_edges: Any = None if is_chunked else (
+        edge_fts.apply(self._edge) if isinstance(edge_fts, layers.LowRank)
+        else self._edge(edge_fts))
+    of_nodes = (self._receiver.constant(node_fts, size)
+                + self._graph(graph_fts)[:, None],
+                self._sender.constant(node_fts, size))
+    messages: Any = (
+        chunks.constants(edge_list, *of_nodes, edge_fts, self._edge)
+        if is_chunked
+        else of_edges + _to_pairs(node_fts.shape, edge_list)(*of_nodes))
     # One product of a matrix with several is faster than several products.
     dtype = node_fts.dtype
     of_states = [layer.state_weights(size, size, dtype) for layer in (
         self._receiver, self._sender, self._update_state, self._gate_state)]
     of_messages = [layer.parameters(size, dtype) for layer in (
         self._update_messages, self._gate_messages)]
-    is_edge = adj_mat > 0.5
+    is_edge = None if adj_mat is None else adj_mat > 0.5
     context: Dict[str, Any] = dict(
         shared=dict(
             state_weights=jnp.concatenate(of_states, axis=1),
@@ -230,6 +234,11 @@ class PGN(Step):
     receiver, sender, update, gate = jnp.split(
         hidden @ context['shared']['state_weights'], 4, axis=-1)
     edge_list = context['edge_list']
+    if isinstance(edge_list, chunks.Chunks):
+      messages, _ = chunks.pass_messages(
+          edge_list, context['messages'], receiver, sender,
+          lambda sums, *_: (self._message_mlp(sums), None))
+      return self._update_nodes(hidden, update, gate, messages, context)
     to_pairs = _to_pairs(hidden.shape, edge_list)
     messages = self._message_mlp(
         context['messages'] + to_pairs(receiver, sender))

@@ -131,7 +131,7 @@ adj[0, 1] is 1 and adj[1, 0] is 0.
   """
   check_task(task)
   form = _FORMS[task]
-  given = _arguments(task, form.names, args, kwargs)
+  given = arguments(task, form.names, args, kwargs)
   if isinstance(form, _Graph):
     return _read_graph(task, form, given, min_size)
   return _read_keys(task, form, given, min_size)
@@ -149,8 +149,14 @@ def is_directed(task: str) -> bool:
   return isinstance(form, _Graph) and form.is_directed
 
 
-def _arguments(task: str, names: Tuple[str, ...], args: Sequence[Any],
-               kwargs: Mapping[str, Any]) -> Dict[str, Any]:
+def graph_form(task: str) -> Optional[_Graph]:
+  """What the graphs of a task are like; None if it has none."""
+  form = _FORMS.get(task)
+  return form if isinstance(form, _Graph) else None
+
+
+def arguments(task: str, names: Tuple[str, ...], args: Sequence[Any],
+              kwargs: Mapping[str, Any]) -> Dict[str, Any]:
   """Puts arguments by position and by name together."""
   wanted = ' and '.join(names)
   if len(args) > len(names):
@@ -174,7 +180,7 @@ def _read_graph(task: str, form: _Graph, given: Mapping[str, Any],
                 min_size: int) -> Question:
   """Reads an adjacency matrix, a networkx graph, or several of them."""
   adj, labels = _from_networkx(given['adj'], form)
-  adj = _numbers('adj', adj)
+  adj = numbers('adj', adj)
   if adj.ndim not in (2, 3) or adj.shape[-1] != adj.shape[-2]:
     raise ValueError('adj must be a square matrix [N, N], or a batch of them '
                      f'[B, N, N], but has the shape {list(adj.shape)}.')
@@ -202,7 +208,8 @@ def _read_graph(task: str, form: _Graph, given: Mapping[str, Any],
     adj = _scaled(adj)
   problems = {'A': adj}
   if form.has_source:
-    problems['s'] = _read_source(given['source'], labels, adj, is_single)
+    problems['s'] = read_source(given['source'], labels, adj.shape[:2],
+                                is_single)
   return Question(problems, is_single)
 
 
@@ -250,10 +257,10 @@ def _networkx_matrix(networkx, graph, form: _Graph):
       graph, weight='weight' if form.is_weighted else None), nodes
 
 
-def _read_source(source: Any, labels: Optional[list], adj: _Array,
-                 is_single: bool) -> _Array:
-  """The index of every source."""
-  batch_size, nb_nodes, _ = adj.shape
+def read_source(source: Any, labels: Optional[list], shape: Tuple[int, ...],
+                is_single: bool) -> _Array:
+  """The index of every source, in graphs [B, N]."""
+  batch_size, nb_nodes = shape
   if labels is not None:
     sources = [source] if is_single else _as_list('source', source, batch_size)
     for nodes, label in zip(labels, sources):
@@ -287,7 +294,7 @@ def _as_list(name: str, value: Any, count: int) -> list:
 def _read_keys(task: str, form: _Keys, given: Mapping[str, Any], min_size: int
                ) -> Question:
   """Reads arrays of keys and, where the task has them, targets."""
-  keys = _numbers('keys', given['keys'])
+  keys = numbers('keys', given['keys'])
   if keys.ndim not in (1, 2):
     raise ValueError('keys must be an array [N], or a batch of them [B, N], '
                      f'but has the shape {list(keys.shape)}.')
@@ -299,7 +306,7 @@ def _read_keys(task: str, form: _Keys, given: Mapping[str, Any], min_size: int
             f'must be in ascending order for {task}', is_single, offset=1)
   problems = {'key': keys}
   if form.has_target:
-    target = _numbers('target', given['target'])
+    target = numbers('target', given['target'])
     if target.shape not in ((), () if is_single else (len(keys),)):
       what = ('one number' if is_single else
               f'one number, or {len(keys)} of them, one for each array')
@@ -314,7 +321,7 @@ def _read_keys(task: str, form: _Keys, given: Mapping[str, Any], min_size: int
   return Question(_scaled_keys(form, problems), is_single)
 
 
-def _numbers(name: str, value: Any) -> _Array:
+def numbers(name: str, value: Any) -> _Array:
   """An array of finite numbers."""
   try:
     array = np.asarray(value)

@@ -5,20 +5,22 @@
 import contextlib
 import dataclasses
 import functools
-import json
 import os
-import pathlib
-from typing import Any, Dict, Iterable, Optional, Set, Tuple, Union
+from typing import Any, Dict, Iterable, List, Optional, Set, Tuple, Union
 
 import clrs
 from dear_jax.data import graph_names
 from dear_jax.data import samplers
 from dear_jax.data import scoring
 from dear_jax.models import batches
+from dear_jax.models import packed
+from dear_jax.networks import kinds
 from dear_jax.reasoning import answers
 from dear_jax.reasoning import examples
 from dear_jax.reasoning import questions
 from dear_jax.reasoning import sources
+from dear_jax.reasoning import sparse_answers
+from dear_jax.reasoning import sparse_questions
 from dear_jax.reasoning import tracing
 from dear_jax.reasoning import waiting
 from dear_jax.reports import pictures
@@ -90,7 +92,8 @@ class Reasoner:
 
   def __call__(self, *args: Any, details: bool = False,
                progress: Union[bool, waiting.Watch] = False, **kwargs: Any
-               ) -> Union[_Outputs, Tuple[_Outputs, answers.Details]]:
+               ) -> Union[_Outputs, Tuple[_Outputs, answers.Details],
+                          List[Any]]:
     """Answers a question, or a batch of questions of one size.
 
     Tasks on graphs take `adj` and, where the algorithm has one, `source`. The
@@ -98,6 +101,13 @@ class Reasoner:
     networkx graph, whose nodes are then numbered in its own order; `source` is
     a node of it. Tasks on arrays take `keys` [N] and, for searches, `target`.
     All of them may have a batch axis in front.
+
+    Large graphs need no matrix: `adj` may be `(senders, receivers, n)` or
+    `(senders, receivers, weights, n)` with rows of node numbers, or a sparse
+    matrix of scipy. Time and memory then go with the edges, of which an
+    undirected one is there in both directions. A list of questions, each a
+    dictionary of its arguments, is answered by a list: graphs of different
+    sizes are solved side by side, and as they would be alone.
 
     Weights and keys that are not in the range of those in training, from 0 to
     1, are brought into it in a way that does not change the answer.
@@ -124,11 +134,16 @@ class Reasoner:
       KeyboardInterrupt: on Ctrl-C, within about a second.
     """
     waiting.check_progress(progress)
-    question = self._read(args, kwargs)
-    feedback = self._pose(question, with_outputs=False)
     with contextlib.ExitStack() as stack:
       watch = (stack.enter_context(waiting.Bar()) if progress is True
                else progress or None)
+      if sparse_questions.is_list(args, kwargs):
+        return sparse_answers.each(self._answer_list(args[0], watch), details)
+      question = self._read(args, kwargs)
+      if isinstance(question, packed.Problem):
+        found, = self._answer_packed([question], watch)
+        return found if details else found[0]
+      feedback = self._pose(question, with_outputs=False)
       preds, found = self._answer(feedback.features, watch)
     outputs = answers.plain(preds)
     if question.is_single:
@@ -142,7 +157,8 @@ class Reasoner:
         confidences={name: x for name, x in found['confidences'].items()
                      if name in outputs})
 
-  def check(self, *args: Any, **kwargs: Any) -> answers.Check:
+  def check(self, *args: Any, **kwargs: Any
+            ) -> Union[answers.Check, List[Any]]:
     """Answers a question, and compares with the classical algorithm.
 
     Args:
@@ -151,12 +167,18 @@ class Reasoner:
 
     Returns:
       Both answers and where they differ. A difference need not be a mistake:
-      where a problem has several solutions, CLRS settles for one of them.
+      where a problem has several solutions, CLRS settles for one of them. A
+      list of questions has a list of these.
 
     Raises:
       ValueError: as in a call.
     """
+    if sparse_questions.is_list(args, kwargs):
+      return (self._check_packed(self._as_edges(args[0])) if self._packs
+              else [self.check(**question) for question in args[0]])
     question = self._read(args, kwargs)
+    if isinstance(question, packed.Problem):
+      return self._check_packed([question])[0]
     feedback = self._pose(question, with_outputs=True)
     preds, _ = self._answer(feedback.features)
     outputs = answers.plain(preds)
@@ -190,6 +212,8 @@ class Reasoner:
         there is no picture.
     """
     question = self._read(args, kwargs)
+    if isinstance(question, packed.Problem):
+      question = questions.Question(sparse_questions.as_matrix(question), True)
     if not question.is_single:
       raise ValueError('draw takes one question at a time, not a batch.')
     feedback = self._pose(question, with_outputs=True)
@@ -218,29 +242,8 @@ class Reasoner:
       OSError: if it cannot be written. What was there before is then as it
         was.
     """
-    path = pathlib.Path(path)
-    if path.suffix != sources.SUFFIX:
-      raise ValueError(f'The name of the file must end in {sources.SUFFIX}, '
-                       f'got {path.name!r}.')
-    entries = [(module, name) for module, values in self._params.items()
-               for name in values]
-    # Folders of the machine that it was trained on mean nothing elsewhere.
-    config = dataclasses.replace(self.config, align_to=None, init_from=None,
-                                 data_cache=None)
-    about = {'format': sources.FORMAT, 'config': dataclasses.asdict(config),
-             'made_by': made_by or self.made_by, 'parameters': entries}
-    arrays: Dict[str, Any] = {
-        f'parameter_{i}': np.asarray(self._params[module][name])
-              for i, (module, name) in enumerate(entries)}
-    if half:
-      arrays = {name: sources.in_half(x) for name, x in arrays.items()}
-    temporary = path.with_name(path.name + '.tmp')
-    try:
-      with temporary.open('wb') as file:
-        np.savez_compressed(file, about=json.dumps(about), **arrays)
-      os.replace(temporary, path)
-    finally:
-      temporary.unlink(missing_ok=True)
+    sources.write(path, self.config, self._params, made_by or self.made_by,
+                  half)
 
   def warm_up(self, sizes: Union[int, Iterable[int]] = _WARM_SIZES,
               batch_size: int = 1) -> int:
@@ -263,6 +266,7 @@ class Reasoner:
     for size in [sizes] if isinstance(sizes, (int, np.integer)) else sizes:
       for example in examples.examples(self.task, size, batch_size):
         question = self._read((), example)
+        assert isinstance(question, questions.Question)
         self._answer(self._pose(question, with_outputs=False).features,
                      only_if_new=True)
     return self.nb_programs - before
@@ -288,16 +292,68 @@ class Reasoner:
       with contextlib.ExitStack() as stack:
         if self.verbose:
           stack.enter_context(waiting.Announcement(
-              f'compiling {self.task} for {_describe(batch)}'))
+              f'compiling {self.task} for {batches.describe(batch)}'))
         found = ask(compile_only=True)
       self._programs.add(shapes)
     elif only_if_new:
       return None
     return found if only_if_new else ask(watch=watch)
 
-  def _read(self, args, kwargs) -> questions.Question:
-    return questions.read(self.task, args, kwargs,
-                          min_size=samplers.min_size(self.task))
+  def _answer_packed(self, problems: List[packed.Problem],
+                     watch: Optional[waiting.Watch] = None
+                     ) -> List[sparse_answers.Answered]:
+    """As `_answer`, for graphs that come as their edges."""
+    pack = self._model.packed
+    graphs = pack.prepare(problems, self._index)
+    shapes = tuple(np.shape(x) for x in jax.tree_util.tree_leaves(graphs))
+    ask = functools.partial(pack.answer, self._model.device_params, problems,
+                            self._index, prepared=graphs)
+    if shapes not in self._programs:
+      with contextlib.ExitStack() as stack:
+        if self.verbose:
+          stack.enter_context(waiting.Announcement(
+              f'compiling {self.task} for '
+              f'{sparse_answers.describe(problems)}'))
+        ask(compile_only=True)
+      self._programs.add(shapes)
+    return [sparse_answers.plain(x) for x in ask(watch=watch)]
+
+  def _answer_list(self, asked: List[Any],
+                   watch: Optional[waiting.Watch]) -> List[Any]:
+    """Answers several questions, in one program if they can be packed."""
+    if self._packs:
+      return self._answer_packed(self._as_edges(asked), watch)
+    return [self(details=True, progress=watch or False, **x) for x in asked]
+
+  def _as_edges(self, asked: List[Any]
+                ) -> List[packed.Problem]:
+    return sparse_questions.as_edges([self._read((), x) for x in asked])
+
+  def _check_packed(self, problems: List[packed.Problem]
+                    ) -> List[answers.Check]:
+    return sparse_answers.check(
+        self.task, problems, self._answer_packed(problems),
+        self._samplers[self._index].pose)
+
+  @functools.cached_property
+  def _packs(self) -> bool:
+    """Whether it answers for graphs without matrices."""
+    return (questions.graph_form(self.task) is not None
+            and self.config.model == 'dear'
+            and self._model.packed.refusal(self._index) is None)
+
+  def _read(self, args, kwargs
+            ) -> Union[questions.Question, packed.Problem]:
+    """Reads a question; as a matrix if it is one, or if it has to be."""
+    least = samplers.min_size(self.task)
+    takes_lists = self._packs or kinds.takes_edge_lists(self.config.kind)
+    problem = sparse_questions.read(
+        self.task, args, kwargs, min_size=least,
+        width=0 if takes_lists else self.config.hidden_size)
+    if problem is not None:
+      return problem if self._packs else questions.Question(
+          sparse_questions.as_matrix(problem), True)
+    return questions.read(self.task, args, kwargs, min_size=least)
 
   def _pose(self, question: questions.Question, with_outputs: bool
             ) -> clrs.Feedback:
@@ -382,16 +438,6 @@ def load(source: Union[str, os.PathLike], *, algorithm: Optional[str] = None,
       is_limit=max_iter is not None, made_by=made_by, verbose=verbose)
   reasoner._check_params(source)
   return reasoner
-
-
-def _describe(batch: batches.Batch) -> str:
-  """Names what a program is compiled for, in words."""
-  batch_size = len(batch.inputs[0].data)
-  upto = 'up to ' if batch.node_mask is not None else ''
-  text = f'{upto}{batches.size_of(batch.inputs)} nodes'
-  if batch.edge_list is not None:
-    text += f' and {len(batch.edge_list.pairs):,} edges'
-  return text if batch_size == 1 else f'{batch_size} times {text}'
 
 
 def _choose_algorithm(known: Tuple[str, ...], wanted: Optional[str]) -> str:

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where trained models are read from: run folders, files, this library."""
 
+import dataclasses
 import importlib.resources
 import json
 import os
@@ -62,6 +63,34 @@ def in_half(value: _Array) -> _Array:
         f'A parameter is {np.abs(value).max():g}, and half precision ends at '
         f'{np.finfo(np.float16).max:g}; save with half=False.')
   return result
+
+
+def write(path: Union[str, os.PathLike], config: configs.TrainConfig,
+          params: Any, made_by: Optional[str], half: bool = False) -> None:
+  """Writes settings and parameters to a file, as `Reasoner.save` says."""
+  path = pathlib.Path(path)
+  if path.suffix != SUFFIX:
+    raise ValueError(f'The name of the file must end in {SUFFIX}, got '
+                     f'{path.name!r}.')
+  entries = [(module, name) for module, values in params.items()
+             for name in values]
+  # Folders of the machine that it was trained on mean nothing elsewhere.
+  config = dataclasses.replace(config, align_to=None, init_from=None,
+                               data_cache=None)
+  about = {'format': FORMAT, 'config': dataclasses.asdict(config),
+           'made_by': made_by, 'parameters': entries}
+  arrays: Dict[str, Any] = {
+      f'parameter_{i}': np.asarray(params[module][name])
+            for i, (module, name) in enumerate(entries)}
+  if half:
+    arrays = {name: in_half(x) for name, x in arrays.items()}
+  temporary = path.with_name(path.name + '.tmp')
+  try:
+    with temporary.open('wb') as file:
+      np.savez_compressed(file, about=json.dumps(about), **arrays)
+    os.replace(temporary, path)
+  finally:
+    temporary.unlink(missing_ok=True)
 
 
 def _read_file(path: pathlib.Path):

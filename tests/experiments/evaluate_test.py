@@ -315,3 +315,21 @@ def test_parameters_of_a_baseline_solved_for_an_equilibrium(
   found = json.loads(path.read_text())
   assert (found['model'], found['processor']) == ('dear', 'dear_pgn')
   assert found['overridden'] == ['model']
+
+
+def test_large_graphs_are_evaluated_without_matrices(dear, command, tmp_path):
+  folder, _ = dear
+  path = tmp_path / 'x.json'
+  line = [folder, '--only=graphs', '--samples=2', f'--output={path}',
+          '--max_iter=4', '--tol=1e-9']
+  code, _, err = command(*line, '--sizes=6,2100', '--graphs=tree,sparse_er')
+  assert code == 0, err
+  rows = json.loads(path.read_text())['graphs']
+  assert [(x['graphs'], x['size']) for x in rows] == [
+      ('tree', 6), ('tree', 2100), ('sparse_er', 6), ('sparse_er', 2100)]
+  for row in rows:
+    assert row['samples'] == 2 and row['steps_max'] == 4
+    assert row['converged'] == 0 and 0 < row['confidence'] <= 1
+    assert row['score'] * row['size'] >= 1  # a source points to itself
+  code, _, err = command(*line, '--sizes=2100', '--graphs=er')
+  assert code == 1 and 'choose from sparse_er' in err
