@@ -11,7 +11,7 @@ in whatever order, gets the same.
 
 import collections.abc
 import functools
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple, Union
+from typing import Any, Dict, Iterator, Optional, Tuple, Union
 import zlib
 
 import clrs
@@ -19,6 +19,7 @@ from dear_jax.data import data_cache
 from dear_jax.data import free_memory
 from dear_jax.data import graph_names
 from dear_jax.data import own_tasks
+from dear_jax.data import permutations as permutations_lib
 from dear_jax.data import sparse_samples
 from dear_jax.data import streams
 from dear_jax.data import task_names as names
@@ -266,7 +267,8 @@ class TaskSampler:
       feedback = move_pred_to_inputs(feedback)
     feedback = _whole_pointers(feedback)
     if self._has_order:
-      feedback = convert_permutations(feedback, self._permutations)
+      feedback = permutations_lib.convert(
+          feedback, self._permutations)
     return feedback
 
 
@@ -397,58 +399,3 @@ def _whole_pointers(feedback: clrs.Feedback) -> clrs.Feedback:
   return feedback._replace(
       features=features._replace(inputs=convert(features.inputs)),
       outputs=convert(feedback.outputs))
-
-
-def convert_permutations(feedback: clrs.Feedback, enforce: bool = True
-                         ) -> clrs.Feedback:
-  """`clrs.process_permutations` for one feedback, in numpy.
-
-  CLRS' version runs jax operations one by one, on the very device that trains.
-  """
-  features = feedback.features
-  return feedback._replace(
-      features=features._replace(
-          inputs=tuple(_permutation_probes(features.inputs, enforce)),
-          hints=tuple(_permutation_probes(features.hints, enforce))),
-      outputs=_permutation_probes(feedback.outputs, enforce))
-
-
-def _permutation_probes(probes: Iterable[clrs.DataPoint], enforce: bool
-                        ) -> List[clrs.DataPoint]:
-  """Splits should-be permutations into a permutation and its first node."""
-  result = []
-  for probe in probes:
-    if probe.type_ != clrs.Type.SHOULD_BE_PERMUTATION:
-      result.append(probe)
-      continue
-    if not enforce:
-      result.append(clrs.DataPoint(
-          probe.name, probe.location, clrs.Type.POINTER, probe.data))
-      continue
-    permutation, first = _cyclic_permutation(np.asarray(probe.data))
-    result.append(clrs.DataPoint(
-        probe.name, probe.location, clrs.Type.PERMUTATION_POINTER,
-        permutation))
-    result.append(clrs.DataPoint(
-        probe.name + '_mask', probe.location, clrs.Type.MASK_ONE, first))
-  return result
-
-
-def _cyclic_permutation(pointers: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
-  """Closes linked lists of predecessors into cycles.
-
-  Args:
-    pointers: [..., N]; the first node of every list points to itself.
-
-  Returns:
-    One-hot pointers [..., N, N] in which the first node points to the last
-    one, and a one-hot mask [..., N] of the first node.
-  """
-  one_hot = np.eye(pointers.shape[-1], dtype=np.float32)
-  permutation = one_hot[pointers.astype(np.int64)]
-  # No node points to the last one; only the first one points to itself.
-  last = one_hot[permutation.sum(axis=-2).argmin(axis=-1)]
-  first = one_hot[
-      np.diagonal(permutation, axis1=-2, axis2=-1).argmax(axis=-1)]
-  permutation += first[..., :, None] * (last - first)[..., None, :]
-  return permutation, first

@@ -3,6 +3,7 @@
 """Tests of hint-free sampling."""
 
 import clrs
+from dear_jax.data import permutations
 from dear_jax.data import prefetch
 from dear_jax.data import samplers
 from dear_jax.data import streams
@@ -78,7 +79,7 @@ def test_permutations_equal_those_of_clrs(task):
   sampler, spec = clrs.build_sampler(task, num_samples=4, seed=0, length=7)
   raw = samplers.drop_hints(sampler.next())
   _, expected = clrs.process_permutations(spec, iter([raw]), True)
-  actual = samplers.convert_permutations(raw)
+  actual = permutations.convert(raw)
   assert same(actual, jax.device_get(next(expected)))
   assert actual.outputs[0].type_ == clrs.Type.PERMUTATION_POINTER
 

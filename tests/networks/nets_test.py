@@ -9,6 +9,7 @@ from dear_jax.data import tasks
 from dear_jax.networks import clrs_private
 from dear_jax.networks import coding
 from dear_jax.networks import nets
+from dear_jax.networks import pointer_decoders
 from dear_jax.networks import pointers
 from dear_jax.training import builders
 from dear_jax.training import configs
@@ -212,7 +213,7 @@ def test_pointers_of_edges_as_clrs_decodes_them():
         adj_mat=jnp.ones((2, 5, 5)), edge_fts=edge_fts, graph_fts=graph_fts,
         inf_bias=False, inf_bias_edge=False, repred=True)
     # pylint:disable-next=protected-access
-    found = [coding._decode_edge_pointers(layers, states, *edges) for edges in (
+    found = [pointer_decoders.of_pairs(layers, states, *edges) for edges in (
         (edge_fts, None), (edge_fts[..., :3], edge_fts[..., 3:]))]
     return found, expected['Pi']
 
