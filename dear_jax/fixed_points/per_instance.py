@@ -24,24 +24,9 @@ def where(condition: _Array, new: _Tree, old: _Tree) -> _Tree:
 
 
 def copy(tree: _Tree, condition: _Array, source: _Array) -> _Tree:
-  """The same tree, with one instance in the place of some others [B].
-
-  The copies carry no gradient. Whoever makes them is to give them no part in a
-  loss: what reached their source by way of them would be zeros, but these would
-  take passes over all arrays to be added up.
-
-  Args:
-    tree: Arrays [B, ...].
-    condition: [B], in which places.
-    source: [], of which instance.
-
-  Returns:
-    The tree.
-  """
-  def copy_one(x):
-    copied = jax.lax.stop_gradient(x[source])
-    return jnp.where(expand(condition, x), copied[None], x)
-  return jax.tree_util.tree_map(copy_one, tree)
+  """The same tree, with one instance in the place of some others [B]."""
+  return jax.tree_util.tree_map(
+      lambda x: jnp.where(expand(condition, x), x[source][None], x), tree)
 
 
 def zero(tree: _Tree, condition: _Array) -> _Tree:

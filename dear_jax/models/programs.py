@@ -57,6 +57,10 @@ class Program:
     if key not in self._ahead:
       self._ahead[key] = self._jitted.lower(*args).compile()
 
+  def trace(self, *args: Any) -> Any:
+    """As that of a `jax.jit`."""
+    return self._jitted.trace(*args)
+
   def lower(self, *args: Any) -> jax.stages.Lowered:
     """As that of a `jax.jit`."""
     return self._jitted.lower(*args)

@@ -119,7 +119,7 @@ def test_names_of_clrs_work_too(run):
     (['--algoritm=bfs'], "Unknown command line flag 'algoritm'"),
     (['--train_steps=many'], '--train_steps=many'),
     (['--train_lengths=big'], "got 'big'"),
-    (['--preset=fast'], "'fast': choose from quick, default, gas"),
+    (['--preset=fast'], "'fast': choose from quick, default, best, gas"),
     (['--preset=gas'], 'preset=gas needs --align_to'),
     (['--cgp', '--algorithm=minimum'], 'minimum has none'),
     (['--graphs=paths'], "did you mean 'path'?"),

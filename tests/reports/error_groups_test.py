@@ -29,7 +29,7 @@ def test_what_hangs_on_a_cycle_has_no_depth():
 def test_the_order_is_that_of_the_search_of_clrs():
   graph = networkx.gnp_random_graph(12, 0.3, seed=3)
   adj = networkx.to_numpy_array(graph)
-  pointers, _ = clrs._src.algorithms.dfs(adj)
+  pointers, _ = clrs.algorithms.dfs(adj)
   # networkx visits neighbours in the order of its lists, which is by number.
   wanted = {}
   for root in graph:
