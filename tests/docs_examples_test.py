@@ -134,6 +134,8 @@ def test_flags_exist(page):
   known = flags_of_commands()
   for line in code_lines(read(page)):
     for part in re.split(r'&&|\|', line):
+      # What comes before are flags of what starts it, such as srun.
+      part = part[max(part.find('python experiments/'), 0):]
       command = re.search(r'(?:experiments/|^)(\w+)\.py\b', part)
       given = re.findall(r'(?<![\w-])--(\w+)', part)
       if 'clrs/examples/run.py' in part:
