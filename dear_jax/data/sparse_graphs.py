@@ -36,6 +36,13 @@ class SparseGraph(NamedTuple):
     result[self.senders, self.receivers] = self.values()
     return result
 
+  def without_loops(self) -> 'SparseGraph':
+    """The graph without edges from a node to itself."""
+    keep = self.senders != self.receivers
+    return self._replace(
+        senders=self.senders[keep], receivers=self.receivers[keep],
+        weights=None if self.weights is None else self.weights[keep])
+
   def by_sender(self) -> Tuple[_Array, _Array, _Array]:
     """Starts [N + 1], receivers and weights [E], in the order of both ends."""
     order = np.lexsort((self.receivers, self.senders))

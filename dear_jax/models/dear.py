@@ -199,7 +199,8 @@ class DEARModel(base_model.ReasonerModel):
         self._spec, lambda: packed_nets.PackedNet(**self._net_settings),
         rule=self._coding['restrict_pointers'],
         processor_factory=self._factory, limit=self._limit,
-        where=self._devices, width=self._hidden_dim)
+        where=self._devices, width=self._hidden_dim,
+        self_loops=self._self_loops)
 
   def _limit(self, nb_nodes: int) -> int:
     """The most iterations of an evaluation."""

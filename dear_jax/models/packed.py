@@ -60,7 +60,7 @@ class PackedAnswers:
                make_net: Callable[[], packed_nets.PackedNet],
                rule: pointers.Rule, processor_factory: Any,
                limit: Callable[[int], int], where: devices.Devices,
-               width: int):
+               width: int, self_loops: bool = True):
     """Initialises the programs.
 
     Args:
@@ -71,6 +71,7 @@ class PackedAnswers:
       limit: The most iterations for a graph of so many nodes.
       where: Where it is computed.
       width: Of the states.
+      self_loops: Whether the net sees edges from a node to itself.
     """
     net = hk.transform(lambda *args, **kwargs: make_net()(*args, **kwargs))
 
@@ -87,6 +88,7 @@ class PackedAnswers:
     self._limit = limit
     self._devices = where
     self._width = width
+    self._self_loops = self_loops
 
   def refusal(self, index: int) -> Optional[str]:
     """Why graphs cannot be packed for an algorithm; None if they can."""
@@ -100,6 +102,8 @@ class PackedAnswers:
   def prepare(self, problems: Sequence[Problem], index: int
               ) -> packed_nets.PackedGraphs:
     """Packs graphs, in a shape that others have too."""
+    if not self._self_loops:
+      problems = [x._replace(graph=x.graph.without_loops()) for x in problems]
     return self._devices.replicate(
         pack(problems, self._specs[index], self._limit))
 

@@ -320,6 +320,11 @@ def test_an_edge_from_a_node_to_itself_changes_nothing():
   looped, others = reasoner(adj=adj + np.eye(6), source=0, details=True)
   np.testing.assert_array_equal(looped['pi'], plain['pi'])
   assert others.residual == details.residual
+  senders, receivers = np.nonzero(adj + np.eye(6))
+  listed, others = reasoner(adj=(senders, receivers, 6), source=0,
+                            details=True)
+  np.testing.assert_array_equal(listed['pi'], plain['pi'])
+  assert others.residual == pytest.approx(details.residual, rel=1e-3)
 
 
 def test_half_precision(tmp_path):
