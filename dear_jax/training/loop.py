@@ -19,16 +19,7 @@ import importlib
 import math
 import os
 import time
-from typing import (
-  Any,
-  Callable,
-  Deque,
-  Dict,
-  List,
-  Optional,
-  Sequence,
-  Tuple,
-)
+from typing import Any, Callable, Deque, Dict, List, Optional, Sequence, Tuple
 
 import clrs
 from dear_jax.data import data_cache
@@ -46,6 +37,7 @@ from dear_jax.training import locks
 from dear_jax.training import pace
 from dear_jax.training import progress
 from dear_jax.training import run_folder
+from dear_jax.training import selection
 from dear_jax.training import shared_checkpoints
 from dear_jax.training import splits
 from dear_jax.training import stop_signals
@@ -90,8 +82,8 @@ def train(config: TrainConfig,
     What result.json holds: scores, validation loss, solver statistics. Scores
     and 'val_loss' are those of the parameters that were kept, the 'best' or the
     'last', as 'kept' says, of 'kept_step'; 'best_step' is the one with the
-    lowest validation loss. If the run was stopped, only 'interrupted', 'step'
-    and 'workdir'.
+    lowest validation loss, and 'by_rule' tells of both. If the run was
+    stopped, only 'interrupted', 'step' and 'workdir'.
 
   Raises:
     checkpoints.RunError: if the folder holds a run and `resume` is false, if
@@ -293,21 +285,20 @@ class _Trainer:
         f'score {mean["score"]:.4f}  {progress.solver_summary(mean)}'
         f'{"  (best)" if is_best else ""}')
 
-  def _keep(self) -> checkpoints.Kept:
-    """What the run keeps: its last parameters or the best, as settings say."""
-    best = self._best
-    kept = checkpoints.Kept(**vars(best))
-    if self._config.keeps_last:
-      if best.step == self._config.train_steps:  # they are the same
-        return dataclasses.replace(kept, which='last')
-      with self._model.averaged():
-        mean = _combine(self._evaluate(self._val_set))
-        params = self._model.params
-      if math.isfinite(mean['task_loss']):
-        return checkpoints.Kept(
-            params=params, step=self._config.train_steps,
-            loss=mean['task_loss'], score=mean['score'], which='last')
-    return kept
+  def _candidates(self) -> Dict[str, checkpoints.Kept]:
+    """What can be kept, by the rules of `selection`."""
+    best = checkpoints.Kept(**vars(self._best))
+    found = {selection.BEST: best} if best.step else {}
+    if best.step == self._config.train_steps:  # they are the same
+      return {**found, selection.LAST: dataclasses.replace(best, which='last')}
+    with self._model.averaged():
+      mean = _combine(self._evaluate(self._val_set))
+      params = self._model.params
+    if math.isfinite(mean['task_loss']):
+      found[selection.LAST] = checkpoints.Kept(
+          params=params, step=self._config.train_steps,
+          loss=mean['task_loss'], score=mean['score'], which='last')
+    return found
 
   def _evaluate(self, datasets, *, stoppable: bool = False,
                 with_spectral_radius: bool = False) -> List[Dict[str, float]]:
@@ -345,20 +336,27 @@ class _Trainer:
     # resumed with more steps must not remember that it once ended here.
     if config.train_steps % config.eval_every:
       self._validate(config.train_steps, final=True)
-    kept = self._keep()
-    if not kept.step:
+    candidates = self._candidates()
+    kept = selection.choose(candidates, config.keeps_last)
+    if kept is None:
       raise self._diverged('No validation loss was finite',
                            config.train_steps)
+    tested: Dict[int, List[Dict[str, float]]] = {}  # by step
     self._model.params = kept.params
     try:
       val = self._evaluate(self._val_set, stoppable=True,
                            with_spectral_radius=True)
       self._progress.wait(f'testing on {config.test_samples} samples of size '
                           f'{config.test_size} ...')
-      test = self._evaluate(self._test_set, stoppable=True)
+      for one in [kept, *candidates.values()]:
+        if one.step not in tested:
+          self._model.params = one.params
+          tested[one.step] = self._evaluate(self._test_set, stoppable=True)
     except _Stopped:
       return None
     self._saved.save_final(kept)
+    self._model.params = kept.params
+    test = tested[kept.step]
     val_mean, test_mean = _combine(val), _combine(test)
     return {
         'val_score': val_mean['score'],
@@ -374,6 +372,8 @@ class _Trainer:
         'kept_step': kept.step,
         'best_step': self._best.step or None,
         'val_loss': kept.loss,
+        'by_rule': selection.describe(candidates, {
+            step: _combine(x)['score'] for step, x in tested.items()}),
         **{f'test_{name}': test_mean[name]
            for name in ('solver_steps_mean', 'converged', 'steps_mean')
            if name in test_mean},

@@ -322,6 +322,12 @@ def test_the_last_average_is_selected(finished, tmp_path):
   shutil.copytree(finished[0], workdir)
   config = dataclasses.replace(TINY, select='last')
   result = loop.train(config, workdir, resume=True)
+  # Whichever is kept, a run tells of both.
+  assert result['by_rule'] == finished[1]['by_rule']
+  for found in (result, finished[1]):
+    rule = found['by_rule'][found['kept']]
+    assert (rule['step'], rule['val_loss'], rule['test_score']) == (
+        found['kept_step'], found['val_loss'], found['test_score'])
   last = [x for x in read_metrics(workdir) if x['split'] == 'val'][-1]
   assert (result['kept'], result['kept_step']) == ('last', 5)
   assert result['val_score'] == last['score']
