@@ -20,11 +20,21 @@ NAR = dict(model='nar', processor='pgn')
 RUNS = [
     # Can the solver be trusted, on every task?
     *campaigns.rows('trust', TASKS, seeds=(1, 2), train_steps=2_000),
-    # Our DEAR beside the paper's.
-    *campaigns.rows('dear', TASKS, seeds=(1, 2, 3), train_steps=10_000),
-    # What goes beyond the paper's model; the group trust is without it.
+    # The same for longer: what the group best is compared with.
+    *campaigns.rows('plain', TASKS, seeds=(1, 2), train_steps=3_000,
+                    continues='trust'),
+    # What goes beyond the paper's model.
     *campaigns.rows('best', TASKS, preset='best', seeds=(1, 2),
-                    train_steps=2_000),
+                    train_steps=3_000),
+    # Our DEAR beside the paper's.
+    *campaigns.rows('dear', TASKS, seeds=(1, 2), train_steps=10_000,
+                    continues='plain'),
+    *campaigns.rows('dear', TASKS, seeds=(3,), train_steps=10_000),
+    # The best that we have beside the paper's.
+    *campaigns.rows('long', TASKS, preset='best', seeds=(1, 2),
+                    train_steps=10_000, continues='best'),
+    *campaigns.rows('long', TASKS, preset='best', seeds=(3,),
+                    train_steps=10_000),
     # The paper's settings, for as many steps.
     *campaigns.rows('paper', TASKS, preset='paper', train_steps=10_000),
     # The baseline, which is given the true number of steps.

@@ -192,7 +192,7 @@ def _dear(results, entries) -> List[str]:
 def _best(results, entries) -> List[str]:
   """What goes beyond the paper's model, beside runs without it."""
   by_task = figures.grouped(results, 'best')
-  plain = figures.grouped(results, 'trust')
+  plain = figures.grouped(results, 'plain')
   tasks = _tasks_in(entries, 'best')
 
   def cells(found):

@@ -199,6 +199,10 @@ class Jobs:
           continue
         if needed is None or needed.kind != campaigns.DONE:
           continue
+      if what == 'train' and entry.continues in self.states and (
+          entry.continues not in self._outcome.failed):
+        if self.states[entry.continues].kind != campaigns.DONE:
+          continue  # it takes over what that one does now
       if what and self._is_free(entry):
         return entry
     return None
@@ -231,6 +235,9 @@ class Jobs:
       words = [str(scripts / 'evaluate.py'), str(folder), '--only=sizes',
                '--sizes=' + ','.join(map(str, self._options.sizes))]
     else:
+      if self.states[entry.name].kind == campaigns.NEW and (
+          campaigns.take_over(entry, runs)):
+        self.states[entry.name] = campaigns.state_of(entry, runs)
       origins.note(folder, self._commit)
       words = [str(scripts / 'run.py'), f'--workdir={folder}']
       words += (['--resume'] if self.states[entry.name].kind == campaigns.BEGUN

@@ -10,6 +10,7 @@ import fnmatch
 import json
 import os
 import pathlib
+import shutil
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from dear_jax.data import task_names
@@ -42,12 +43,16 @@ class Entry:
     preset: Where all other settings come from.
     align_to: The name of the run whose folder it is aligned to, if any. It has
       to be over first.
+    continues: The name of a run with fewer steps and the same settings
+      otherwise. If that is over, this one goes on with a copy of it, which
+      gives what it would give from the start.
   """
   name: str
   group: str
   given: Mapping[str, Any]
   preset: Optional[str] = None
   align_to: Optional[str] = None
+  continues: Optional[str] = None
 
   @property
   def task(self) -> str:
@@ -78,7 +83,8 @@ class Entry:
 
 def rows(group: str, tasks: Sequence[str], *, seeds: Sequence[int] = (1,),
          label: str = '', preset: Optional[str] = None,
-         align_to: Optional[str] = None, **given: Any) -> List[Entry]:
+         align_to: Optional[str] = None, continues: Optional[str] = None,
+         **given: Any) -> List[Entry]:
   """Runs that differ in task and seed only.
 
   Args:
@@ -88,6 +94,7 @@ def rows(group: str, tasks: Sequence[str], *, seeds: Sequence[int] = (1,),
     label: The beginning of their names; that of the group unless given.
     preset: Where settings that are not given come from.
     align_to: The label of the runs, with seed 1, to align to.
+    continues: The label of shorter runs that these go on with.
     **given: Settings, by the names of their flags.
 
   Returns:
@@ -96,7 +103,8 @@ def rows(group: str, tasks: Sequence[str], *, seeds: Sequence[int] = (1,),
   return [Entry(
       f'{label or group}_{task}_seed{seed}', group,
       {'algorithm': task, 'seed': seed, **given}, preset,
-      align_to and f'{align_to}_{task}_seed1')
+      align_to and f'{align_to}_{task}_seed1',
+      continues and f'{continues}_{task}_seed{seed}')
           for seed in seeds for task in tasks]
 
 
@@ -109,7 +117,18 @@ def check(entries: Sequence[Entry]) -> None:
     if entry.align_to and entry.align_to not in known:
       raise ValueError(f'The run {entry.name} needs {entry.align_to}, which is '
                        'not declared before it.')
-    entry.config('runs')
+    config = entry.config('runs')
+    if entry.continues:
+      if entry.continues not in known:
+        raise ValueError(f'The run {entry.name} continues {entry.continues}, '
+                         'which is not declared before it.')
+      shorter = known[entry.continues].config('runs')
+      change = _difference(
+          config, dataclasses.replace(shorter, train_steps=config.train_steps))
+      if change or shorter.train_steps >= config.train_steps:
+        change = change or f'train_steps={shorter.train_steps}'
+        raise ValueError(f'The run {entry.name} cannot continue '
+                         f'{entry.continues}, which has {change}.')
     known[entry.name] = entry
 
 
@@ -186,6 +205,45 @@ def state_of(entry: Entry, runs: PathLike) -> State:
     return State(DONE, config.train_steps,
                  spent / config.train_steps if spent else seconds)
   return State(BEGUN, step, seconds)
+
+
+def take_over(entry: Entry, runs: PathLike) -> bool:
+  """Begins a run with a copy of the shorter one that it continues, if any.
+
+  Args:
+    entry: The run, which has no folder yet.
+    runs: The folder of all run folders.
+
+  Returns:
+    Whether there is something to resume now. If the shorter one is not over,
+    or not what it should be, nothing was done.
+  """
+  if not entry.continues:
+    return False
+  source, folder = (pathlib.Path(runs) / x
+                    for x in (entry.continues, entry.name))
+  config = entry.config(runs)
+  try:
+    found = configs.load_config(source)
+    result = run_folder.read_json(source, 'result.json')
+  except run_folder.RunError:
+    return False
+  alike = dataclasses.replace(config, train_steps=found.train_steps)
+  if (_difference(alike, found) or result.get('steps') != found.train_steps
+      or found.train_steps >= config.train_steps
+      or not _has_checkpoint(source) or locks.owner_of(source)):
+    return False
+  # A folder that is there is one that can be resumed.
+  part = folder.with_name(f'.{folder.name}.part')
+  shutil.rmtree(part, ignore_errors=True)
+  shutil.copytree(source, part,
+                  ignore=shutil.ignore_patterns('result.json', '*.lock',
+                                                'evaluation.*', 'final'))
+  saved = run_folder.read_json(part, 'config.json')
+  saved['config']['train_steps'] = config.train_steps
+  run_folder.write_json(part, 'config.json', saved)
+  part.replace(folder)
+  return True
 
 
 def _difference(declared: configs.TrainConfig, found: configs.TrainConfig

@@ -80,6 +80,21 @@ def _campaign(tmp_path, scripts):
   return Campaign(tmp_path / 'runs', scripts)
 
 
+def test_a_longer_run_goes_on_with_a_copy_of_a_shorter_one(campaign):
+  entries = [*declare('short'),
+             *declare('long', steps=5, continues='short')]
+  campaigns.check(entries)
+  assert not campaign(entries).failed
+  assert campaign.kinds(entries) == [campaigns.DONE] * 2
+  started = campaign.events('start')
+  assert [x['step'] for x in started] == [0, 3]
+  # Without the shorter one it begins at the beginning.
+  shutil.rmtree(campaign.runs / 'short_bfs_seed1')
+  shutil.rmtree(campaign.runs / 'long_bfs_seed1')
+  assert not campaign(entries[1:]).failed
+  assert campaign.events('start')[-1]['step'] == 0
+
+
 def test_rows_and_what_is_chosen_of_them():
   entries = [*campaigns.rows('a', ('bfs', 'dfs'), seeds=(1, 2)),
              *campaigns.rows('b', ('bfs',), label='c', preset='gas',
@@ -108,6 +123,11 @@ def test_rows_and_what_is_chosen_of_them():
     (declare('x', gradient='implicit', backward_decay=0.5),
      'backward_decay=0.5 is a setting of gradient=damped'),
     (declare('x') + declare('x'), 'two runs of the name x_bfs_seed1'),
+    (declare('x', continues='y'), 'continues y_bfs_seed1, which is not decl'),
+    (declare('y') + declare('x', continues='y'), 'continue y_bfs_seed1, which '
+     'has train_steps=3'),
+    (declare('y', tol=0.2) + declare('x', continues='y', steps=5),
+     'continue y_bfs_seed1, which has tol=0.2'),
     (declare('x', preset='gas', align_to='nar'),
      'x_bfs_seed1 needs nar_bfs_seed1, which is not declared before it'),
 ])
