@@ -22,8 +22,7 @@ setuptools.setup(
     author='The dear_jax authors',
     license='Apache-2.0',
     packages=setuptools.find_packages(include=['dear_jax', 'dear_jax.*']),
-    package_data={'dear_jax': ['py.typed'],
-                  'dear_jax.pretrained': ['*.md', '*.npz'],
+    package_data={'dear_jax': ['py.typed', 'pretrained/*'],
                   'dear_jax.reports': ['*.jinja']},
     python_requires='>=3.10',
     # requirements.txt has the exact set that the tests pass with.

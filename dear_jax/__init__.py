@@ -25,6 +25,7 @@ if _typing.TYPE_CHECKING:
   from dear_jax.networks.registry import register as register
   from dear_jax.networks.registry import register_step as register_step
   from dear_jax.networks.registry import unregister as unregister
+  from dear_jax.reasoning.cards import pretrained as pretrained
   from dear_jax.reasoning.reasoners import load as load
   from dear_jax.reasoning.reasoners import Reasoner as Reasoner
   from dear_jax.training.configs import TrainConfig as TrainConfig
@@ -49,6 +50,7 @@ _HOMES = {
     'make_sampler': 'data.samplers',
     'make_splits': 'training.splits',
     'NARModel': 'models.nar',
+    'pretrained': 'reasoning.cards',
     'Reasoner': 'reasoning.reasoners',
     'register': 'networks.registry',
     'register_step': 'networks.registry',

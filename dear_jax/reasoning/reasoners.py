@@ -32,8 +32,6 @@ import numpy as np
 
 _Outputs = answers.Outputs
 
-shipped = sources.shipped
-
 # What `warm_up` compiles for unless told otherwise.
 _WARM_SIZES = (16, 64)
 
@@ -398,8 +396,8 @@ def load(source: Union[str, os.PathLike], *, algorithm: Optional[str] = None,
   score 1.000: the same as the algorithm.
 
   Args:
-    source: The name of a reasoner that comes with the library ('bfs'), the
-      folder of a run, or a file written by `Reasoner.save`.
+    source: The name of a reasoner that comes with the library, as
+      `pretrained` lists them, the folder of a run, or a file written by `Reasoner.save`.
     algorithm: Which algorithm to answer for, if it was trained on several.
     solver: In place of the solver that it was trained with: 'anderson',
       'picard' or 'broyden'.

@@ -7,9 +7,10 @@ import importlib.resources
 import json
 import os
 import pathlib
-from typing import Any, Dict, List, Optional, Tuple, Union
+from typing import Any, Dict, Optional, Tuple, Union
 
 from dear_jax.data import logs
+from dear_jax.reasoning import cards
 from dear_jax.training import checkpoints
 from dear_jax.training import configs
 from dear_jax.training import run_folder
@@ -17,18 +18,8 @@ import numpy as np
 
 _Array = np.ndarray
 
-SUFFIX = '.npz'
+SUFFIX = cards.PARAMETERS
 FORMAT = 1
-
-
-def shipped() -> List[str]:
-  """The names of the reasoners that come with the library."""
-  return sorted(entry.name.removesuffix(SUFFIX) for entry in _data().iterdir()
-                if entry.name.endswith(SUFFIX))
-
-
-def _data():
-  return importlib.resources.files('dear_jax.pretrained')
 
 
 def read(source: Union[str, os.PathLike]
@@ -43,13 +34,13 @@ def read(source: Union[str, os.PathLike]
       return configs.load_config(path), checkpoints.load_kept(path), None
   if path.is_file():
     return _read_file(path)
-  if str(source) in shipped():
+  if str(source) in cards.names():
     with importlib.resources.as_file(
-        _data() / f'{source}{SUFFIX}') as shipped_file:
+        cards.data() / f'{source}{SUFFIX}') as shipped_file:
       return _read_file(shipped_file)
   raise ValueError(
       f'There is no run folder or file {str(source)!r}, and no reasoner of '
-      f'that name comes with dear_jax (those are: {", ".join(shipped())}).')
+      f'that name comes with dear_jax (those are: {", ".join(cards.names())}).')
 
 
 def in_half(value: _Array) -> _Array:

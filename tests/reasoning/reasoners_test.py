@@ -4,6 +4,7 @@
 
 import dataclasses
 import functools
+import json
 import subprocess
 import sys
 
@@ -11,7 +12,7 @@ import clrs
 import dear_jax
 from dear_jax.data import samplers
 from dear_jax.reasoning import answers
-from dear_jax.reasoning import reasoners
+from dear_jax.reasoning import cards
 from dear_jax.reasoning import sources
 from dear_jax.training import builders
 from dear_jax.training import loop
@@ -266,22 +267,30 @@ def test_draws_how_a_question_is_solved(tmp_path):
 class TestShipped:
   """The reasoners that come with the library."""
 
-  def test_names(self):
-    assert 'bfs' in reasoners.shipped()
-
   def test_are_small_and_say_how_they_were_made(self):
-    for name in reasoners.shipped():
-      file = sources._data() / f'{name}.npz'  # pylint:disable=protected-access
-      assert len(file.read_bytes()) < 4 * 2**20
-      made_by = dear_jax.load(name).made_by
-      assert f'--algorithm={name}' in made_by and 'export.py' in made_by
+    assert 'bfs' in cards.names()
+    for name, card in dear_jax.pretrained().items():
+      size = len((cards.data() / f'{name}.npz').read_bytes()) / 2**20
+      assert size < 1 and card.mebibytes == pytest.approx(size, abs=1e-3)
+      reasoner = dear_jax.load(name)
+      assert (reasoner.task, reasoner.arguments) == (name, card.arguments)
+      assert f'--algorithm={name}' in reasoner.made_by
+      assert card.command in reasoner.made_by
+      for part in (card.training, card.chosen, *card.weaknesses, card.command):
+        assert part and part in str(card)
+      assert {x.size for x in card.scores} >= {16, 64}
+      assert name in repr(card)
 
-  @pytest.mark.parametrize('name', reasoners.shipped())
+  @pytest.mark.parametrize('name', cards.names())
   def test_know_their_algorithm(self, name):
-    sampler = dear_jax.make_sampler(name, size=16, batch_size=32, seed=7,
-                                    split='test')
+    """On a small set, as well as their card says."""
+    probe = json.loads((cards.data() / f'{name}.json').read_text())['probe']
+    sampler = dear_jax.make_sampler(
+        name, size=probe['size'], batch_size=probe['samples'],
+        seed=probe['seed'], split='test')
     check = _check(dear_jax.load(name), sampler.batch(0))
-    assert check.score > 0.9
+    assert check.score == pytest.approx(probe['score'], abs=0.03)
+    assert probe['score'] > 0.8
 
   def test_bfs_is_right_on_a_path(self):
     """On one that is longer than any Erdos-Renyi graph of its size."""
@@ -302,7 +311,7 @@ def test_importing_the_library_imports_neither_clrs_nor_jax():
           'assert "dear_jax" in sys.modules; '
           'print([x for x in ("clrs", "tensorflow", "jax") '
           'if x in sys.modules]); '
-          'dear_jax.SolverConfig; '
+          'dear_jax.pretrained(); dear_jax.SolverConfig; '
           'print([x for x in ("clrs", "tensorflow") if x in sys.modules])')
   result = subprocess.run([sys.executable, '-c', code], check=True, text=True,
                           capture_output=True)
