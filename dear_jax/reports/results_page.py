@@ -60,7 +60,8 @@ def make_page(results: Sequence[figures.Result],
   lines = [_INTRO.format(source=paper_figures.SOURCE).rstrip()]
   done = len(results)
   lines += ['', f'{done} of {len(entries)} runs are there.']
-  for section in (_dear, _best, _paper, _nar, _variants, _trust, _sizes):
+  for section in (_dear, _best, _long, _paper, _nar, _variants, _trust,
+                  _rules, _sizes):
     lines += section(results, entries)
   lines += _losses(results, entries)
   lines += _origins(results)
@@ -192,27 +193,64 @@ def _dear(results, entries) -> List[str]:
 def _best(results, entries) -> List[str]:
   """What goes beyond the paper's model, beside runs without it."""
   by_task = figures.grouped(results, 'best')
-  plain = figures.grouped(results, 'plain')
+  longest = {}  # of two that are there, the longer one
+  for group in ('trust', 'plain'):
+    for task, found in figures.grouped(results, group).items():
+      longest.setdefault(task, {}).update({x['seed']: x for x in found})
+  plain = {task: list(found.values()) for task, found in longest.items()}
   tasks = _tasks_in(entries, 'best')
 
   def cells(found):
-    """Those under `_HEAD`, after runs with the same seeds and steps."""
-    alike = {(x['seed'], x['settings']['train_steps']) for x in found}
-    others = [x for x in plain.get(found[0]['task'], ())
-              if (x['seed'], x['settings']['train_steps']) in alike]
-    return [_score_cell(others) or MISSING, *_cells(found)]
+    """Those under `_HEAD`, after default runs with the same seeds."""
+    seeds = {x['seed'] for x in found}
+    others = [x for x in plain.get(found[0]['task'], ()) if x['seed'] in seeds]
+    return [_score_cell(others) or MISSING, _steps_cell(others), *_cells(found)]
 
-  rows = _rows(by_task, 'dear', tasks, cells, 1 + len(_HEAD))
+  rows = _rows(by_task, 'dear', tasks, cells, 2 + len(_HEAD))
   if set(paper_figures.TEN) <= set(tasks):
-    row = _mean_row(by_task, 'dear', 1 + len(_HEAD))
+    row = _mean_row(by_task, 'dear', 2 + len(_HEAD))
     mean = figures.mean_of_ten(plain)
     row[3] = 'not all run yet' if mean is None else _number(mean, 2)
     rows.append(row)
   return ['', "## Beyond the paper's model", '',
           '`--preset=best` ([choosing.md](choosing.md#more-than-the-paper)). '
           'The column *plain* is our DEAR with default settings and the same '
-          'seeds and steps.',
-          *_table(['task', 'paper', 'ours', 'plain', *_HEAD], rows)]
+          'seeds, for as many steps as there are.',
+          *_table(['task', 'paper', 'ours', 'plain', 'its steps', *_HEAD],
+                  rows)]
+
+
+def _long(results, entries) -> List[str]:
+  return ['', "## Beyond the paper's model, trained for longer", '',
+          '`--preset=best --train_steps=10000`.',
+          *_beside_the_paper(results, entries, 'long', 'dear', _HEAD, _cells)]
+
+
+def _rules(results, entries) -> List[str]:
+  """What either rule of selection would have."""
+  order = {entry.name: i for i, entry in enumerate(entries)}
+  rows, gains = [], []
+  for result in sorted(results, key=lambda x: order[x['name']]):
+    rules = result['result'].get('by_rule')
+    if not rules or len(rules) < 2:
+      continue
+    scores = [100 * rules[rule]['test_score'] for rule in ('best', 'last')]
+    gains.append(scores[1] - scores[0])
+    rows.append([f'`{result["name"]}`', f'{rules["best"]["step"]:,}',
+                 f'{scores[0]:.2f}', f'{rules["last"]["step"]:,}',
+                 f'{scores[1]:.2f}'])
+  lines = ['', '## Which parameters are kept?', '']
+  if not rows:
+    return [*lines, f'{MISSING[0].upper()}{MISSING[1:]}.']
+  mean, deviation = figures.spread(gains)
+  spread = '' if deviation is None else f' ± {deviation:.2f}'
+  return [*lines, 'Averages of parameters are kept as they are after the last '
+          'step (`--select=last`), not where the validation loss at size 16 is '
+          'lowest (`--select=best`). Both are tested, by the score of CLRS. '
+          f'The last ones are better by {mean:.2f}{spread} at size 64, over '
+          f'{len(rows)} runs.',
+          *_table(['run', 'lowest loss at step', 'score', 'last step',
+                   'score'], rows)]
 
 
 def _paper(results, entries) -> List[str]:

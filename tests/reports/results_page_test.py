@@ -78,7 +78,8 @@ def test_the_page_without_a_single_run():
       assert row[1] == ('not all run yet' if name.startswith('mean') else
                         'not run yet')
       assert not any(row[2:])
-  assert page.count('Not run yet.') == len(loss_charts.COMPARISONS)
+  # One more for the rules of selection.
+  assert page.count('Not run yet.') == len(loss_charts.COMPARISONS) + 1
   assert '.png' not in page
   # All tables are as wide as their heads.
   for table in re.findall(r'(?:^\|.*\n)+', page, re.MULTILINE):
@@ -127,15 +128,32 @@ def test_the_mean_needs_all_ten_tasks():
 
 def test_what_goes_beyond_the_paper_stands_beside_runs_without_it():
   runs = {(x.group, x.seed): x for x in declared.RUNS if x.task == 'bfs'}
-  best, plain = runs['best', 1], runs['trust', 1]
+  best, short, plain = (runs[x, 1] for x in ('best', 'trust', 'plain'))
   others = [result_of(runs['trust', 2], 0.1),  # another seed
             result_of(runs['dear', 1], 0.2)]  # more steps
   heading = "Beyond the paper's model"
   row = lambda *results: rows_of(results_page.make_page(
-      [*results, *others], declared.RUNS), heading)['`bfs`'][1:3]
-  assert row(result_of(best, 0.9), result_of(plain, 0.8)) == ['90.00', '80.00']
-  assert row(result_of(best, 0.9)) == ['90.00', results_page.MISSING]
+      [*results, *others], declared.RUNS), heading)['`bfs`'][1:4]
+  assert row(result_of(best, 0.9), result_of(short, 0.7)) == [
+      '90.00', '70.00', '2,000']
+  assert row(result_of(best, 0.9), result_of(short, 0.7), result_of(
+      plain, 0.8)) == ['90.00', '80.00', '3,000']
+  assert row(result_of(best, 0.9)) == ['90.00', results_page.MISSING, '']
   assert row()[0] == results_page.MISSING
+
+
+def test_both_rules_of_selection_are_shown():
+  entry = next(x for x in declared.RUNS if x.group == 'best')
+  result = result_of(entry)
+  heading = 'Which parameters are kept?'
+  page = lambda: results_page.make_page([result], declared.RUNS)
+  assert 'Not run yet.' in page().split(heading)[1].split('##')[0]
+  result['result']['by_rule'] = {
+      'best': dict(step=150, test_score=0.5), 'last': dict(
+          step=3000, test_score=0.75)}
+  assert rows_of(page(), heading)[f'`{entry.name}`'] == [
+      '150', '50.00', '3,000', '75.00']
+  assert 'better by 25.00 at size 64, over 1 runs' in page()
 
 
 def test_the_figures_of_the_paper():
