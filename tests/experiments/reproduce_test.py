@@ -38,8 +38,13 @@ def test_the_list():
   campaigns.check(entries)
   count = lambda group: sum(x.group == group for x in entries)
   assert {x.group: count(x.group) for x in entries} == {
-      'trust': 22, 'dear': 33, 'best': 22, 'paper': 11, 'nar': 11,
-      'variants': 11}
+      'trust': 22, 'plain': 22, 'dear': 33, 'best': 22, 'long': 33,
+      'paper': 11, 'nar': 11, 'variants': 11}
+  # Of every seed that a shorter run has.
+  continued = {x.name: x.continues for x in entries if x.continues}
+  assert len(continued) == 3 * 22
+  assert continued['dear_bfs_seed2'] == 'plain_bfs_seed2'
+  assert 'long_bfs_seed3' not in continued
   configs = {x.name: x.config('runs') for x in entries}
   assert configs['dear_bfs_seed3'].train_steps == 10_000
   assert configs['trust_dfs_seed2'].train_steps == 2_000
