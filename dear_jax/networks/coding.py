@@ -84,7 +84,8 @@ class CodingNet(clrs_private.Net):
       edge_pointers: Decoder of the pointers of edges: 'clrs', 'triplet' or
         'paths'; the latter two are those of `TripletDecoder`.
       scalars: How numbers are encoded: each by a 'linear' layer, as in CLRS, or
-        with their 'differences'.
+        with their 'differences', or with those between numbers of edges too
+        ('relative').
       mesh: The devices that batches are split over, as far as they divide
         them evenly.
       name: Name of the module.
@@ -97,6 +98,8 @@ class CodingNet(clrs_private.Net):
     kinds.check_edge_pointers(edge_pointers)
     differences.check(scalars)
     self._scalars = scalars
+    self._differences = functools.partial(
+        differences.of_pairs, relative=scalars == 'relative')
     self._restrict_pointers = restrict_pointers
     self._edge_pointers = edge_pointers
     self._mesh = mesh
@@ -174,12 +177,12 @@ class CodingNet(clrs_private.Net):
         edge_fts = clrs_private.accum_edge_fts(encoder, probe, edge_fts)
     if edge_list is not None:
       edge_fts = self._encode_edges(inputs, index, edge_list.pairs)
-    if self._scalars == 'differences':
+    if self._scalars != 'linear':
       encoders = self._of_differences[index]
       of_nodes = differences.of_nodes(inputs)
       if of_nodes is not None:
         node_fts += encoders['node'](of_nodes)
-      of_pairs = differences.of_pairs(inputs) if edge_list is None else None
+      of_pairs = self._differences(inputs) if edge_list is None else None
       if of_pairs is not None:
         edge_fts += encoders['edge'](of_pairs)
     if not has_graph(self.spec[index]):
@@ -193,9 +196,9 @@ class CodingNet(clrs_private.Net):
         shards_lib.by_device,
         shards_lib.for_batch(self._mesh, _dimensions(inputs)[0]))
     of_pairs = None
-    if self._scalars == 'differences':
-      of_pairs = (differences.of_pairs(inputs) if pairs is None
-                  else by_device(differences.of_pairs)(list(inputs), pairs))
+    if self._scalars != 'linear':
+      of_pairs = (self._differences(inputs) if pairs is None
+                  else by_device(self._differences)(list(inputs), pairs))
     pick = lambda data: jnp.ravel(data) if pairs is None else by_device(
         lambda data, pairs: jnp.ravel(data)[pairs])(data, pairs)
     return self.encode_columns(

@@ -7,6 +7,10 @@ of them has to find out what is left of a difference behind layer norms. On
 arrays four times as long as those of training, neighbouring keys differ by a
 hundredth. Here the difference itself is an input, at several scales: the
 steepest is close to the sign. That is more than the paper's encoders have.
+
+With 'relative', the number of an edge is also compared with the least one that
+comes in at its end, and with the least one that goes out at its beginning: the
+lightest edge of a node is known as such.
 """
 
 from typing import Optional, Sequence
@@ -44,20 +48,25 @@ def of_nodes(inputs: Sequence[clrs.DataPoint]) -> Optional[_Array]:
 
 
 def of_pairs(inputs: Sequence[clrs.DataPoint],
-             pairs: Optional[_Array] = None) -> Optional[_Array]:
+             pairs: Optional[_Array] = None, *,
+             relative: bool = False) -> Optional[_Array]:
   """Between the numbers of both ends of every pair of nodes.
 
   Args:
     inputs: The inputs of a batch.
     pairs: [E], places in a flattened [B, N, N], if not all of them are wanted.
+    relative: Whether to compare the numbers of edges, too.
 
   Returns:
-    [B, N, N, K] or [E, K]: the first node's number less the second one's; None
-    if nodes have no numbers.
+    [B, N, N, K] or [E, K]: the first node's number less the second one's; if
+    asked for, then the number of the edge less the least one that comes in at
+    the second node, and less the least one that goes out at the first. None if
+    there are no numbers.
   """
   nodes = _numbers(inputs, clrs.Location.NODE)
+  above = _above_least(inputs) if relative else []
   if pairs is None:
-    return _at_scales([x[:, :, None] - x[:, None] for x in nodes])
+    return _at_scales([*(x[:, :, None] - x[:, None] for x in nodes), *above])
 
   def on_list(x):
     nb_nodes = x.shape[1]
@@ -65,24 +74,51 @@ def of_pairs(inputs: Sequence[clrs.DataPoint],
     seconds = pairs // nb_nodes**2 * nb_nodes + pairs % nb_nodes
     return flat[pairs // nb_nodes] - flat[seconds]
 
-  return _at_scales([on_list(x) for x in nodes])
+  return _at_scales([*(on_list(x) for x in nodes),
+                     *(jnp.ravel(x)[pairs] for x in above)])
 
 
 def of_edges(inputs: Sequence[clrs.DataPoint], senders: _Array,
-             receivers: _Array) -> Optional[_Array]:
+             receivers: _Array, nb_nodes: int,
+             of_edge: Sequence[_Array] = ()) -> Optional[_Array]:
   """As `of_pairs`, of nodes that are named by their numbers.
 
   Args:
     inputs: The inputs of a batch of one.
     senders: [E], the first node of every pair.
     receivers: [E], the second one; it may be beyond all nodes.
+    nb_nodes: How many nodes there are.
+    of_edge: [E] each, the numbers of edges, if they are to be compared.
 
   Returns:
-    [E, K], or None if nodes have no numbers.
+    [E, K], or None if there are no numbers.
   """
   pick = lambda x, places: jnp.ravel(x).at[places].get(mode='clip')
-  return _at_scales([pick(x, senders) - pick(x, receivers)
-                     for x in _numbers(inputs, clrs.Location.NODE)])
+  is_edge = (senders != receivers) & (receivers < nb_nodes)
+  def above_least(x, ends):
+    least = jnp.full(nb_nodes, jnp.inf).at[ends].min(
+        jnp.where(is_edge, x, jnp.inf), mode='drop')
+    return jnp.where(is_edge, x - pick(least, ends), 0.0)
+
+  return _at_scales([
+      *(pick(x, senders) - pick(x, receivers)
+        for x in _numbers(inputs, clrs.Location.NODE)),
+      *(above_least(x, ends) for x in of_edge
+        for ends in (receivers, senders))])
+
+
+def _above_least(inputs: Sequence[clrs.DataPoint]) -> Sequence[_Array]:
+  """[B, N, N] each: numbers of edges less the least at either end."""
+  found = []
+  for x in _numbers(inputs, clrs.Location.EDGE):
+    is_edge = ~jnp.eye(x.shape[1], dtype=bool)
+    for probe in inputs:
+      if probe.name == 'adj':
+        is_edge = is_edge & (probe.data > 0.5)
+    for axis in (1, 2):  # what comes in, what goes out
+      least = jnp.min(jnp.where(is_edge, x, jnp.inf), axis=axis, keepdims=True)
+      found.append(jnp.where(is_edge, x - least, 0.0))
+  return found
 
 
 def _numbers(inputs: Sequence[clrs.DataPoint], location: str):

@@ -97,13 +97,16 @@ class PackedNet(coding.CodingNet):
       node_fts = clrs_private.accum_node_fts(
           self.encoders[index][probe.name], probe, node_fts)
     of_pairs = None
-    if self._scalars == 'differences':
+    edge_inputs = {name: jnp.ravel(x)
+                   for name, x in graphs.edge_inputs.items()}
+    if self._scalars != 'linear':
       of_pairs = differences.of_edges(
           graphs.inputs, jnp.ravel(graphs.edges.senders),
-          jnp.ravel(graphs.edges.receivers))
-    edge_fts = self.encode_columns(
-        {name: jnp.ravel(x) for name, x in graphs.edge_inputs.items()}, index,
-        of_pairs)
+          jnp.ravel(graphs.edges.receivers), nb_nodes,
+          [x for name, x in edge_inputs.items()
+           if self._scalars == 'relative'
+           and self.spec[index][name][2] == clrs.Type.SCALAR])
+    edge_fts = self.encode_columns(edge_inputs, index, of_pairs)
     return coding.Encoded(node_fts, edge_fts, graph_fts, None)
 
   def _decode_packed(self, graphs: PackedGraphs, index: int,

@@ -90,7 +90,8 @@ class TrainConfig:
   scalars: str = setting(
       'linear', 'How numbers are encoded: each on its own, as in CLRS '
       '(linear), or also by how they differ, at several scales, from those of '
-      'other nodes and of the graph (differences).', choices=kinds.SCALARS)
+      'other nodes and of the graph (differences), and of edges that begin or '
+      'end where an edge does (relative).', choices=kinds.SCALARS)
   self_loops: bool = setting(
       True, 'Whether the network sees which nodes have an edge to themselves, '
       'which CLRS draws like any other. They change no answer, unless every '

@@ -49,6 +49,34 @@ def test_on_a_list_of_edges():
   assert differences.of_nodes(inputs) is None  # the graph has no number
 
 
+def test_the_lightest_edge_of_a_node_is_known():
+  _, batch = _batch('bellman_ford', size=6)
+  inputs = batch.features.inputs
+  data = feedbacks.arrays(batch)
+  slopes = len(differences.SLOPES)
+  found = np.asarray(differences.of_pairs(inputs, relative=True))
+  without = differences.of_pairs(inputs)
+  np.testing.assert_array_equal(found[..., :without.shape[-1]], without)
+  rest = found[..., without.shape[-1]:]
+  assert rest.shape[-1] == 2 * slopes
+  for b, i, j in np.ndindex(3, 6, 6):
+    into = [data['A'][b, k, j] for k in range(6)
+            if k != j and data['adj'][b, k, j]]
+    out = [data['A'][b, i, k] for k in range(6)
+           if k != i and data['adj'][b, i, k]]
+    is_edge = i != j and data['adj'][b, i, j]
+    for place, others in ((0, into), (slopes, out)):
+      expected = data['A'][b, i, j] - min(others) if is_edge else 0.0
+      np.testing.assert_allclose(
+          rest[b, i, j, place:place + slopes],
+          np.tanh(np.multiply(differences.SLOPES, expected)), atol=1e-4)
+  edges = edge_lists.from_inputs(inputs)
+  np.testing.assert_allclose(
+      differences.of_pairs(inputs, edges.pairs, relative=True),
+      np.reshape(found, (3 * 36, -1))[edges.pairs], rtol=1e-6)
+  assert np.isfinite(found).all()  # of nodes without edges, too
+
+
 def test_the_steepest_tells_close_numbers_apart():
   keys = np.array([[0.500, 0.501]], np.float32)
   probe = dear_jax.make_sampler('minimum', size=2, batch_size=1, seed=0,
@@ -59,8 +87,10 @@ def test_the_steepest_tells_close_numbers_apart():
   assert steepest > 0.4
 
 
-@pytest.mark.parametrize('task', ['bellman_ford', 'search'])
-def test_layouts_agree_and_all_of_it_trains(task):
+@pytest.mark.parametrize('task, scalars', [
+    ('bellman_ford', 'differences'), ('bellman_ford', 'relative'),
+    ('search', 'differences')])
+def test_layouts_agree_and_all_of_it_trains(task, scalars):
   spec, batch = _batch(task)
   factory = dear_jax.get_processor_factory(
       'dear_pgn', gradient='one_step', solver=dear_jax.SolverConfig(
@@ -68,7 +98,7 @@ def test_layouts_agree_and_all_of_it_trains(task):
   losses = []
   for layout in ('dense', 'sparse') if task == 'bellman_ford' else ('dense',):
     model = dear_jax.DEARModel(spec, batch, factory, hidden_dim=8,
-                               layout=layout, scalars='differences')
+                               layout=layout, scalars=scalars)
     model.init(batch.features, 0)
     loss, grads = model.compute_grad(jax.random.PRNGKey(0), batch)
     losses.append(loss)
@@ -76,12 +106,12 @@ def test_layouts_agree_and_all_of_it_trains(task):
              if 'differences' in name}
     assert set(found) == {'algo_0_edge_differences'} | (
         {'algo_0_node_differences'} if task == 'search' else set())
-    assert all(np.abs(x['w']).max() > 0 for x in found.values())
+    assert all((np.abs(x['w']).max(axis=1) > 0).all() for x in found.values())
   np.testing.assert_allclose(losses, losses[0], rtol=1e-5)
 
 
 def test_an_unknown_encoding():
   spec, batch = _batch('search')
-  with pytest.raises(ValueError, match='linear, differences, got .squares'):
+  with pytest.raises(ValueError, match='differences, relative, got .squares'):
     dear_jax.DEARModel(spec, batch, dear_jax.get_processor_factory('dear_pgn'),
                        scalars='squares')
