@@ -49,6 +49,9 @@ RUNS = [
                                  'binary_search'),
                     label='gas', preset='gas', align_to='nar',
                     train_steps=5_000),
+    # The best that we have for a task that nothing else helps.
+    *campaigns.rows('variants', ('mst_prim',), label='relative', preset='best',
+                    scalars='relative', wanted_steps=20, train_steps=3_000),
     *campaigns.rows('variants', ('floyd_warshall', 'dfs', 'insertion_sort'),
                     label='triplet', processor='dear_triplet_mpnn',
                     train_steps=5_000),
