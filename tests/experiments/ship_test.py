@@ -67,6 +67,7 @@ def test_figures_tell_weaknesses(ship):
       dict(row, score=0.8, confidence=0.99),
       dict(row, score=0.99, confidence=0.99, converged=0.5)])
   assert found == [
+      'Nothing larger than 64 was tried.',
       'On grid graphs of size 64 its score is 0.800 at a confidence of 0.820.',
       'On grid graphs of size 64 its score is 0.800 at a confidence of 0.990, '
       'and it does not know.',
