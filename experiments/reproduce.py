@@ -24,7 +24,7 @@ a second one aborts.
 
 At the end, and with --collect at once, the figures of every run that is over go
 into docs/results/runs, a small file each, and docs/results.md with its charts
-is made from these files alone.
+and the table in README.md are made from these files alone.
 """
 
 import importlib.util
@@ -157,12 +157,20 @@ def make_page(entries, docs):
     from dear_jax.data import files
     from dear_jax.reports import collected
     from dear_jax.reports import loss_charts
+    from dear_jax.reports import readme_table
     from dear_jax.reports import results_page
   results = collected.read_all(docs / 'results' / 'runs')
-  page = docs / 'results.md'
-  with (files.replacing(str(page)) as temporary,
-        open(temporary, 'w', encoding='utf-8') as f):
-    f.write(results_page.make_page(results, entries))
+  page, readme = docs / 'results.md', docs.parent / 'README.md'
+  texts = {page: results_page.make_page(results, entries)}
+  if readme.exists():
+    old = readme.read_text(encoding='utf-8')
+    new = readme_table.put_into(old, readme_table.make_table(results, entries))
+    if new != old:
+      texts[readme] = new
+  for path, text in texts.items():
+    with (files.replacing(str(path)) as temporary,
+          open(temporary, 'w', encoding='utf-8') as f):
+      f.write(text)
   try:
     loss_charts.draw({x['name']: x for x in results},
                      results_page.tasks_of(entries), docs / 'images')

@@ -10,6 +10,7 @@ from dear_jax.reports import campaign_figures
 from dear_jax.reports import collected
 from dear_jax.reports import loss_charts
 from dear_jax.reports import paper_figures
+from dear_jax.reports import readme_table
 from dear_jax.reports import results_page
 from dear_jax.training import campaigns
 from dear_jax.training import origins
@@ -55,6 +56,29 @@ def test_the_page_is_what_the_files_give():
   made = results_page.make_page(collected.read_all(RUNS), declared.RUNS)
   assert page == made, (
       'python experiments/reproduce.py --collect writes it anew.')
+
+
+def test_the_table_of_the_readme_is_what_the_files_give():
+  readme = (DOCS.parent / 'README.md').read_text(encoding='utf-8')
+  assert readme_table.BEGIN in readme
+  table = readme_table.make_table(collected.read_all(RUNS), declared.RUNS)
+  assert readme == readme_table.put_into(readme, table), (
+      'python experiments/reproduce.py --collect writes it anew.')
+
+
+def test_the_table_of_the_readme_shows_the_longest_runs():
+  runs = {(x.group, x.seed): x for x in declared.RUNS if x.task == 'bfs'}
+  row = lambda *results: next(
+      [x.strip() for x in line.split('|')[3:5]] for line in
+      readme_table.make_table(results, declared.RUNS).splitlines()
+      if line.startswith('| `bfs`'))
+  assert row() == ['not run yet'] * 2
+  short = [result_of(runs['trust', i], 0.9 + i / 100) for i in (1, 2)]
+  assert row(*short, result_of(runs['best', 1], 0.97)) == [
+      '91.5 ± 0.7 (2 x 2,000)', '97.0 (1 x 3,000)']
+  assert row(*short, result_of(runs['dear', 3], 0.99)) == [
+      '99.0 (1 x 10,000)', 'not run yet']
+  assert readme_table.put_into('no marks', 'x') == 'no marks'
 
 
 def test_every_file_is_of_a_declared_run():

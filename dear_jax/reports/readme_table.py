@@ -1,0 +1,81 @@
+# Copyright 2026 The dear_jax authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The table of results in README.md, made from what was collected of runs."""
+
+from typing import Dict, List, Mapping, Sequence
+
+from dear_jax.reports import campaign_figures as figures
+from dear_jax.reports import paper_figures
+from dear_jax.training import campaigns
+
+BEGIN, END = '<!-- results -->', '<!-- end of results -->'
+
+# Columns, and the groups of a campaign that are shown in each: the first one
+# that has a run on a task.
+_COLUMNS = {
+    'our DEAR': ('dear', 'plain', 'trust'),
+    '`--preset=best`': ('long', 'best'),
+}
+
+_ByTask = Dict[str, List[figures.Result]]
+
+
+def make_table(results: Sequence[figures.Result],
+               entries: Sequence[campaigns.Entry]) -> str:
+  """The table.
+
+  Args:
+    results: What was collected.
+    entries: The runs that are declared; results of others are left out.
+
+  Returns:
+    Markdown, without the marks between which it stands.
+  """
+  names = {x.name for x in entries}
+  results = [x for x in results if x['name'] in names]
+  columns = {title: _first_of(results, groups)
+             for title, groups in _COLUMNS.items()}
+  head = ['task', "the paper's DEAR", *columns]
+  lines = [head, ['---'] * len(head)]
+  for task in dict.fromkeys(x.task for x in entries):
+    paper = paper_figures.find('dear', task)
+    lines.append([f'`{task}`', f'{paper[0]:.1f}' if paper else '',
+                  *(_cell(x.get(task, ())) for x in columns.values())])
+  theirs = [paper_figures.find('dear', task) for task in paper_figures.TEN]
+  mean = sum(x[0] for x in theirs if x) / len(theirs)
+  lines.append(['mean of the ten without `search`', f'{mean:.1f}',
+                *(_mean(x) for x in columns.values())])
+  return '\n'.join(f'| {" | ".join(line)} |' for line in lines)
+
+
+def put_into(text: str, table: str) -> str:
+  """A text with the table between the marks; as it was if there are none."""
+  if BEGIN not in text or END not in text:
+    return text
+  before, _, rest = text.partition(BEGIN)
+  return f'{before}{BEGIN}\n\n{table}\n\n{END}{rest.partition(END)[2]}'
+
+
+def _first_of(results: Sequence[figures.Result], groups: Sequence[str]
+              ) -> _ByTask:
+  found: _ByTask = {}
+  for group in reversed(groups):
+    found.update({task: list(some) for task, some
+                  in figures.grouped(results, group).items() if some})
+  return found
+
+
+def _cell(results: Sequence[figures.Result]) -> str:
+  known = [x for x in map(figures.score, results) if x is not None]
+  if not known:
+    return 'not run yet'
+  mean, deviation = figures.spread(known)
+  spread = '' if deviation is None else f' ± {deviation:.1f}'
+  steps = ', '.join(sorted({f'{x["settings"]["train_steps"]:,}'
+                            for x in results}))
+  return f'{mean:.1f}{spread} ({len(known)} x {steps})'
+
+
+def _mean(by_task: Mapping[str, Sequence[figures.Result]]) -> str:
+  mean = figures.mean_of_ten(by_task)
+  return 'not all run yet' if mean is None else f'{mean:.1f}'
