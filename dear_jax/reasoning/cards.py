@@ -104,8 +104,9 @@ def names() -> List[str]:
 def from_json(values: Mapping[str, Any]) -> Card:
   """Reads a card; what is not known to this version is left out."""
   fields = [x.name for x in dataclasses.fields(Card)]
-  found = {name: tuple(x) if isinstance(x, list) else x
-           for name, x in values.items() if name in fields}
+  found: Dict[str, Any] = {
+      name: tuple(x) if isinstance(x, list) else x
+      for name, x in values.items() if name in fields}
   found['scores'] = tuple(Score(**x) for x in values['scores'])
   return Card(**found)
 

@@ -397,7 +397,8 @@ def load(source: Union[str, os.PathLike], *, algorithm: Optional[str] = None,
 
   Args:
     source: The name of a reasoner that comes with the library, as
-      `pretrained` lists them, the folder of a run, or a file written by `Reasoner.save`.
+      `pretrained` lists them, the folder of a run, or a file written by
+      `Reasoner.save`.
     algorithm: Which algorithm to answer for, if it was trained on several.
     solver: In place of the solver that it was trained with: 'anderson',
       'picard' or 'broyden'.

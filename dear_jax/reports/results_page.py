@@ -193,7 +193,8 @@ def _dear(results, entries) -> List[str]:
 def _best(results, entries) -> List[str]:
   """What goes beyond the paper's model, beside runs without it."""
   by_task = figures.grouped(results, 'best')
-  longest = {}  # of two that are there, the longer one
+  # Of two that are there, the longer one.
+  longest: Dict[str, Dict[int, figures.Result]] = {}
   for group in ('trust', 'plain'):
     for task, found in figures.grouped(results, group).items():
       longest.setdefault(task, {}).update({x['seed']: x for x in found})
