@@ -378,8 +378,7 @@ class ReasonerModel(programs.CompilesAhead, clrs.models.BaselineModel):
   def _postprocess(self, output_preds: Dict[str, _Array], index: int
                    ) -> Dict[str, clrs.DataPoint]:
     """Hard predictions from what the decoders put out."""
-    return clrs_private.postprocess(
-        self._spec[index], output_preds, hard=True, **confidences.SINKHORN)
+    return confidences.choose(self._spec[index], output_preds)
 
   def _compute_grad(self, params, rng_key, batch, extra, algorithm_index):
     grads, metrics = jax.grad(self._loss, has_aux=True)(
