@@ -15,11 +15,14 @@ file that was written before can take the place of the runs: then only its card
 is made anew.
 """
 
+import contextlib
 import dataclasses
 import json
 import os
 import pathlib
 import shlex
+import shutil
+import tempfile
 
 from absl import flags
 import cli
@@ -159,7 +162,12 @@ def describe(config, result):
 
 
 def main(argv):
-  sources = argv[1:]
+  with contextlib.ExitStack() as stack:
+    ship(argv[1:], stack)
+
+
+def ship(sources, stack):
+  """Makes a reasoner and its card; the stack is for what is to be removed."""
   with cli.failing():
     sizes = [int(x) for x in _SIZES.value]
   out = pathlib.Path(_OUT.value)
@@ -181,11 +189,14 @@ def main(argv):
   else:
     _, folder, config, result = choose(sources)
     command = shortest_command(config)
-    path = out / f'{config.algorithms[0]}{cards.PARAMETERS}'
+    name = f'{config.algorithms[0]}{cards.PARAMETERS}'
+    # In place once there is a card, too.
+    path = pathlib.Path(tempfile.mkdtemp(dir=out)) / name
+    stack.callback(shutil.rmtree, path.parent)
     with cli.failing(), cli.writing(path):
       dear_jax.load(folder, verbose=False).save(
           path, made_by=f'{command} --workdir=RUN; python experiments/'
-          f'export.py RUN --half --out={path.name}', half=True)
+          f'export.py RUN --half --out={name}', half=True)
     reasoner = dear_jax.load(path, verbose=False)
   task = reasoner.task
   has_graph = task in graph_names.TASKS
@@ -212,6 +223,8 @@ def main(argv):
               probe={**_PROBE, 'score': probe['score']})
   with cli.writing(old):
     old.write_text(json.dumps(card, indent=1) + '\n', encoding='utf-8')
+    if result is not None:
+      os.replace(path, out / path.name)
   print(cards.from_json(card))
 
 

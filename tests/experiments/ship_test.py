@@ -39,6 +39,8 @@ def test_the_lowest_validation_loss_is_shipped(ship, runs, tmp_path):
   code, out, err = ship(*runs, f'--out={tmp_path}', '--sizes=4,6',
                         '--samples=8', '--weakness=It is tiny.')
   assert code == 0, err
+  assert sorted(x.name for x in tmp_path.iterdir()) == [
+      'minimum.json', 'minimum.npz']
   values = json.loads((tmp_path / 'minimum.json').read_text())
   card = cards.from_json(values)
   assert str(card) == out.rstrip('\n')

@@ -9,9 +9,11 @@ import jax
 import numpy as np
 import pytest
 
-_SPEC = {name: (clrs.Stage.OUTPUT, clrs.Location.NODE, type_) for name, type_ in (
-    ('order', clrs.Type.PERMUTATION_POINTER), ('pointer', clrs.Type.POINTER),
-    ('first', clrs.Type.MASK_ONE), ('mask', clrs.Type.MASK))}
+_TYPES = {'order': clrs.Type.PERMUTATION_POINTER,
+          'pointer': clrs.Type.POINTER, 'first': clrs.Type.MASK_ONE,
+          'mask': clrs.Type.MASK}
+_SPEC = {name: (clrs.Stage.OUTPUT, clrs.Location.NODE, type_)
+         for name, type_ in _TYPES.items()}
 
 
 @pytest.mark.parametrize('hard', [True, False])
