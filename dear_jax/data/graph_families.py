@@ -20,6 +20,7 @@ from dear_jax.data import algorithms
 from dear_jax.data import graph_names
 from dear_jax.data import kernels
 from dear_jax.data import streams
+from dear_jax.data import trees
 import numpy as np
 
 _Array = np.ndarray
@@ -100,11 +101,11 @@ def salsa_er(draws: streams.Draws) -> _Array:
 
 def tree(draws: streams.Draws) -> _Array:
   """All labelled trees alike, by their Pruefer codes."""
-  size = draws.size
-  codes = (draws.uniforms(max(size - 2, 0)) * size).astype(np.int64)
   edges = _no_edges(draws)
-  _trees(codes, np.empty(size, np.int64), edges)
-  return edges
+  ends = trees.ends(draws)
+  graph = np.arange(len(edges))[:, None]
+  edges[graph, ends[..., 0], ends[..., 1]] = True
+  return edges | edges.transpose(0, 2, 1)
 
 
 def path(draws: streams.Draws) -> _Array:
@@ -272,35 +273,6 @@ def _until_connected(
     depths = algorithms.bfs_depths(found, np.zeros(len(found), np.int64))
     missing = missing[(depths < 0).any(axis=1)]
   return edges
-
-
-@kernels.kernel
-def _trees(codes, degree, edges):
-  """Decodes Pruefer codes [B, N - 2]; `degree` [N] is scratch."""
-  batch_size, nb_nodes = edges.shape[:2]
-  for b in range(batch_size):
-    degree[:] = 1
-    for i in range(nb_nodes - 2):
-      degree[codes[b, i]] += 1
-    first = 0  # no node before it is a leaf that is left
-    while degree[first] != 1:
-      first += 1
-    leaf = first
-    for i in range(nb_nodes - 2):
-      node = codes[b, i]
-      edges[b, leaf, node] = True
-      edges[b, node, leaf] = True
-      degree[node] -= 1
-      if degree[node] == 1 and node < first:
-        leaf = node
-        continue
-      first += 1
-      while degree[first] != 1:
-        first += 1
-      leaf = first
-    # The last node is never taken away.
-    edges[b, leaf, nb_nodes - 1] = True
-    edges[b, nb_nodes - 1, leaf] = True
 
 
 @kernels.kernel

@@ -18,6 +18,7 @@ from dear_jax.data import kernels
 from dear_jax.data import sparse_algorithms
 from dear_jax.data import sparse_graphs
 from dear_jax.data import streams
+from dear_jax.data import trees
 import numpy as np
 
 _Array = np.ndarray
@@ -70,10 +71,7 @@ def _salsa_er(draws: streams.Draws) -> _Edges:
 
 
 def _tree(draws: streams.Draws) -> _Edges:
-  size = draws.size
-  codes = (draws.uniforms(max(size - 2, 0)) * size).astype(np.int64)[0]
-  one, other = np.empty((2, size - 1), np.int64)
-  _decode_tree(codes, np.ones(size, np.int64), one, other)
+  one, other = np.ascontiguousarray(trees.ends(draws)[0].T)
   return one, other
 
 
@@ -204,32 +202,6 @@ def _until_connected(draws: streams.Draws,
     graph = sparse_graphs.undirected(*edges, draws.size)
     if sparse_algorithms.breadth_first(graph, 0)[1].min() >= 0:
       return edges
-
-
-@kernels.kernel
-def _decode_tree(code, degree, one, other):
-  """Decodes a Pruefer code [N - 2]; `degree` [N] is ones, and scratch."""
-  nb_nodes = len(degree)
-  for i in range(nb_nodes - 2):
-    degree[code[i]] += 1
-  first = 0
-  while degree[first] != 1:
-    first += 1
-  leaf = first
-  for i in range(nb_nodes - 2):
-    node = code[i]
-    one[i] = leaf
-    other[i] = node
-    degree[node] -= 1
-    if degree[node] == 1 and node < first:
-      leaf = node
-      continue
-    first += 1
-    while degree[first] != 1:
-      first += 1
-    leaf = first
-  one[nb_nodes - 2] = leaf
-  other[nb_nodes - 2] = nb_nodes - 1
 
 
 @kernels.kernel
