@@ -191,7 +191,7 @@ def ship(sources, stack):
     command = shortest_command(config)
     name = f'{config.algorithms[0]}{cards.PARAMETERS}'
     # In place once there is a card, too.
-    path = pathlib.Path(tempfile.mkdtemp(dir=out)) / name
+    path = pathlib.Path(tempfile.mkdtemp(dir=out, prefix='.')) / name
     stack.callback(shutil.rmtree, path.parent)
     with cli.failing(), cli.writing(path):
       dear_jax.load(folder, verbose=False).save(
