@@ -96,9 +96,11 @@ def _single(feedback, index):
 
 def _check(reasoner, feedback):
   inputs = {x.name: np.asarray(x.data) for x in feedback.features.inputs}
-  if 'A' in inputs:
-    return reasoner.check(inputs['A'], inputs['s'].argmax(1))
-  return reasoner.check(inputs['key'])
+  asked = {'adj': inputs.get('A'), 'keys': inputs.get('key'),
+           'target': inputs.get('target')}
+  if 's' in inputs:
+    asked['source'] = inputs['s'].argmax(1)
+  return reasoner.check(**{name: asked[name] for name in reasoner.arguments})
 
 
 def test_confidence_is_that_of_the_decoder():
