@@ -48,8 +48,8 @@ cli.define_import()
 
 # Questions that are asked at a time.
 _BATCH = 8
-# Scores below are weaknesses, and so is a confidence so far above the score.
-_GOOD, _TOO_SURE = 0.95, 0.05
+# Scores below are weaknesses.
+_GOOD = 0.95
 # Of a card's own test, in tests/reasoning.
 _PROBE = dict(size=16, samples=8, seed=7)
 
@@ -130,6 +130,7 @@ def ask(reasoner, family, size, samples, seed):
 
 def find_weaknesses(scores):
   """What the figures tell by themselves, a sentence each."""
+  from dear_jax.reasoning import cards
   found = [f'Nothing larger than {max(x["size"] for x in scores)} was tried.']
   for row in scores:
     kind = f'{row["graphs"]} graphs' if row['graphs'] else 'arrays'
@@ -141,7 +142,7 @@ def find_weaknesses(scores):
                    'not converge.')
     if row['score'] < _GOOD:
       sure = (', and it does not know' if row['confidence'] - row['score']
-              > _TOO_SURE else '')
+              > cards.TOO_SURE else '')
       found.append(f'On {where} its score is {row["score"]:.3f} at a '
                    f'confidence of {row["confidence"]:.3f}{sure}.')
   return found

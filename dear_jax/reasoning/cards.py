@@ -14,6 +14,9 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple
 PARAMETERS = '.npz'
 CARD = '.json'
 
+# A confidence that is so far above the score is a weakness.
+TOO_SURE = 0.05
+
 _HEAD = ('graphs', 'size', 'samples', 'score', 'right throughout', 'converged',
          'confidence')
 
@@ -87,6 +90,27 @@ def _cells(score: Score) -> List[str]:
   return [score.graphs or 'arrays', str(score.size), str(score.samples),
           *(f'{x:.3f}' for x in (score.score, score.whole, score.converged,
                                  score.confidence))]
+
+
+def caution(card: Card) -> Optional[str]:
+  """What someone who loads a reasoner should know at once, if anything.
+
+  Args:
+    card: Of the reasoner.
+
+  Returns:
+    A sentence that names the kinds of graphs on which it is wrong and sure, at
+    the largest size that was tried.
+  """
+  size = max(x.size for x in card.scores)
+  kinds = [f'{x.graphs or "arrays"} ({x.score:.2f} right, {x.confidence:.2f} '
+           'sure)' for x in card.scores
+           if x.size == size and x.confidence - x.score > TOO_SURE]
+  if not kinds:
+    return None
+  return (f'{card.name} is wrong more often than it knows at size {size} on '
+          f'{", ".join(kinds)}; print(dear_jax.pretrained()[{card.name!r}]) '
+          'tells more.')
 
 
 def data():

@@ -396,9 +396,8 @@ def load(source: Union[str, os.PathLike], *, algorithm: Optional[str] = None,
   score 1.000: the same as the algorithm.
 
   Args:
-    source: The name of a reasoner that comes with the library, as
-      `pretrained` lists them, the folder of a run, or a file written by
-      `Reasoner.save`.
+    source: The name of a reasoner that comes with the library (`pretrained`
+      lists them), the folder of a run, or a file of `Reasoner.save`.
     algorithm: Which algorithm to answer for, if it was trained on several.
     solver: In place of the solver that it was trained with: 'anderson',
       'picard' or 'broyden'.
@@ -409,8 +408,8 @@ def load(source: Union[str, os.PathLike], *, algorithm: Optional[str] = None,
       single 'node', or the 'state' as a whole, which is what models are trained
       with unless they were told otherwise. On a large graph a part of it may
       still be moving while the whole hardly does.
-    verbose: Whether to say so, in one line on stderr, when an answer has to
-      wait for the compiler. Programs are kept in the user's cache folder,
+    verbose: Whether to say in one line on stderr what a shipped reasoner is bad
+      at, and when an answer has to wait for the compiler. Programs are kept in the user's cache folder,
       unless `jax_compilation_cache_dir` names another one.
 
   Returns:
@@ -436,6 +435,8 @@ def load(source: Union[str, os.PathLike], *, algorithm: Optional[str] = None,
       dataclasses.replace(config, **given), params, algorithm=algorithm,
       is_limit=max_iter is not None, made_by=made_by, verbose=verbose)
   reasoner._check_params(source)
+  if verbose:
+    sources.warn(source)
   return reasoner
 
 

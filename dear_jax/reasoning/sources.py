@@ -7,6 +7,7 @@ import importlib.resources
 import json
 import os
 import pathlib
+import sys
 from typing import Any, Dict, Optional, Tuple, Union
 
 from dear_jax.data import logs
@@ -41,6 +42,14 @@ def read(source: Union[str, os.PathLike]
   raise ValueError(
       f'There is no run folder or file {str(source)!r}, and no reasoner of '
       f'that name comes with dear_jax (those are: {", ".join(cards.names())}).')
+
+
+def warn(source: Union[str, os.PathLike]) -> None:
+  """Says what a shipped reasoner is bad at, if that is what was loaded."""
+  if str(source) in cards.names() and not pathlib.Path(source).exists():
+    caution = cards.caution(cards.pretrained()[str(source)])
+    if caution:
+      print(f'dear_jax: {caution}', file=sys.stderr)
 
 
 def in_half(value: _Array) -> _Array:

@@ -294,6 +294,21 @@ class TestShipped:
     assert check.score == pytest.approx(probe['score'], abs=0.03)
     assert probe['score'] > 0.8
 
+  def test_what_they_are_bad_at_is_said_at_once(self, capsys):
+    for name, card in dear_jax.pretrained().items():
+      caution = cards.caution(card)
+      dear_jax.load(name, verbose=False)
+      assert capsys.readouterr().err == ''
+      dear_jax.load(name)
+      assert capsys.readouterr().err == (
+          f'dear_jax: {caution}\n' if caution else '')
+    good, = [x for x in dear_jax.pretrained()['bfs'].scores
+             if (x.graphs, x.size) == ('path', 64)]
+    bad = dataclasses.replace(good, score=good.confidence - 0.2)
+    assert cards.caution(dataclasses.replace(card, scores=(good,))) is None
+    assert 'path (0.80 right, 1.00 sure)' in cards.caution(
+        dataclasses.replace(card, scores=(good, bad)))
+
   def test_bfs_is_right_on_a_path(self):
     """On one that is longer than any Erdos-Renyi graph of its size."""
     adj = np.eye(16, k=1) + np.eye(16, k=-1)
