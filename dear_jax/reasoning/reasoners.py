@@ -408,7 +408,7 @@ def load(source: Union[str, os.PathLike], *, algorithm: Optional[str] = None,
       single 'node', or the 'state' as a whole, which is what models are trained
       with unless they were told otherwise. On a large graph a part of it may
       still be moving while the whole hardly does.
-    verbose: Whether to say on stderr what a shipped reasoner is bad at, and when
+    verbose: Whether to say on stderr what a shipped one is bad at, and when
       an answer has to wait for the compiler. Programs are kept in the user's
       cache folder, unless `jax_compilation_cache_dir` names another one.
 
