@@ -248,8 +248,8 @@ def _rules(results, entries) -> List[str]:
   return [*lines, 'Averages of parameters are kept as they are after the last '
           'step (`--select=last`), not where the validation loss at size 16 is '
           'lowest (`--select=best`). Both are tested, by the score of CLRS. '
-          f'The last ones are better by {mean:.2f}{spread} at size 64, over '
-          f'{len(rows)} runs.',
+          f'At size 64, the score of the last ones less that of the others is '
+          f'{mean:.2f}{spread}, over {len(rows)} runs.',
           *_table(['run', 'lowest loss at step', 'score', 'last step',
                    'score'], rows)]
 

@@ -177,7 +177,7 @@ def test_both_rules_of_selection_are_shown():
           step=3000, test_score=0.75)}
   assert rows_of(page(), heading)[f'`{entry.name}`'] == [
       '150', '50.00', '3,000', '75.00']
-  assert 'better by 25.00 at size 64, over 1 runs' in page()
+  assert 'that of the others is 25.00, over 1 runs' in page()
 
 
 def test_the_figures_of_the_paper():
