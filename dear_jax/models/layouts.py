@@ -113,13 +113,6 @@ class Layouts:
   def _may_take_edge_lists(self, spec: clrs.Spec) -> bool:
     """Whether layout, task and processor allow for lists of edges."""
     possible = self._takes_edge_lists and nets.takes_edge_lists(spec)
-    if self._uniform and not self._devices.are_one:
-      # Not known to give the same on several devices.
-      if self._layout == 'sparse':
-        raise ValueError("layout='sparse' is for one device with a processor "
-                         "that has states on edges; 'auto' computes all pairs "
-                         'on several.')
-      possible = False
     if self._layout == 'sparse' and not possible:
       raise ValueError("layout='sparse' needs a task with a graph and a "
                        "processor with lists of edges, such as 'dear_pgn'; "
