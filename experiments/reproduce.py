@@ -13,6 +13,9 @@ Examples:
   # four runs at a time, each on its share of the cores
   python experiments/reproduce.py --jobs=4
 
+  # what nobody has run yet, here or on another machine
+  python experiments/reproduce.py --missing
+
   # no run: the files of those that are over, and the page
   python experiments/reproduce.py --collect
 
@@ -52,6 +55,9 @@ _NICE = flags.DEFINE_boolean(
 _BUDGET = flags.DEFINE_string(
     'budget', None, 'time after which all runs save and stop, such as 2h, 90m '
     'or 30s (default: none)')
+_MISSING = flags.DEFINE_boolean(
+    'missing', False, 'leave out runs whose file is in docs/results/runs '
+    'already, wherever they were run')
 _DRY_RUN = flags.DEFINE_boolean(
     'dry_run', False, 'list the runs and how far they are, and do nothing')
 _COLLECT = flags.DEFINE_boolean(
@@ -190,6 +196,8 @@ def main(unused_argv):
   with cli.failing(), cli.silence():  # for some settings, tasks are looked at
     module = read_campaign(_CAMPAIGN.value)
     entries = campaigns.choose(module.RUNS, _ONLY.value)
+    if _MISSING.value:
+      entries = campaigns.missing(entries, docs / 'results' / 'runs')
   if _DRY_RUN.value:
     list_runs(entries, runs)
     return

@@ -6,7 +6,6 @@ import json
 import math
 import os
 import pathlib
-import shlex
 from typing import Any, Dict, List, Mapping, Optional
 
 from dear_jax.reports import run_data
@@ -55,8 +54,7 @@ def collect(entry: campaigns.Entry, runs: campaigns.PathLike
   return _rounded({
       'name': entry.name, 'group': entry.group, 'task': entry.task,
       'seed': entry.seed,
-      'command': shlex.join(['python', 'experiments/run.py',
-                             *entry.flags('RUNS')]),
+      'command': entry.command(),
       # Of a run that was resumed with other code, all of them.
       'commit': ', '.join(map(str, filter(None, commits))) or None,
       'versions': {

@@ -10,8 +10,9 @@ import fnmatch
 import json
 import os
 import pathlib
+import shlex
 import shutil
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, Tuple
 
 from dear_jax.data import task_names
 from dear_jax.training import configs
@@ -67,6 +68,10 @@ class Entry:
     words = [f'--preset={self.preset}'] if self.preset else []
     return words + [f'--{name}={settings.as_text(value)}'
                     for name, value in self._all(runs).items()]
+
+  def command(self) -> str:
+    """What a user types to run it, the same on every machine."""
+    return shlex.join(['python', 'experiments/run.py', *self.flags('RUNS')])
 
   def config(self, runs: PathLike) -> configs.TrainConfig:
     """The settings of the run; a ValueError if they are wrong."""
@@ -158,6 +163,34 @@ def choose(entries: Sequence[Entry], only: Optional[str]) -> List[Entry]:
           'Names may have * in them; --dry_run lists them.')
       raise ValueError(f'There is no run {word!r}.')
     found |= names
+  return _with_needed(entries, found)
+
+
+def missing(entries: Sequence[Entry], collected: PathLike) -> List[Entry]:
+  """The runs of which no file was collected, on this machine or another.
+
+  Args:
+    entries: Runs.
+    collected: The folder of the collected files, one a run.
+
+  Returns:
+    Those without a file, or with one of another command, and what they need.
+  """
+  found = set()
+  for entry in entries:
+    try:
+      path = pathlib.Path(collected) / f'{entry.name}.json'
+      command = json.loads(path.read_text(encoding='utf-8'))['command']
+    except (OSError, KeyError, TypeError, ValueError):
+      command = None
+    if command != entry.command():
+      found.add(entry.name)
+  return _with_needed(entries, found)
+
+
+def _with_needed(entries: Sequence[Entry], names: Set[str]) -> List[Entry]:
+  """The runs of these names, and those that they are aligned to."""
+  found = set(names)
   for entry in reversed(entries):  # what is needed is declared before
     if entry.name in found and entry.align_to:
       found.add(entry.align_to)

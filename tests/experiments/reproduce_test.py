@@ -89,6 +89,16 @@ def test_dry_run(reproduce, tmp_path):
   assert rows[1][2:] == ['0/10000', 'not begun |']
   assert '1 of 5 runs done, 0 running, 4 left, about ' in out
   assert sorted(tmp_path.rglob('*')) == before
+  files = tmp_path / 'docs' / 'results' / 'runs'
+  files.mkdir(parents=True)
+  entry, = campaigns.choose(declared.RUNS, 'dear_bfs_seed2')
+  (files / 'dear_bfs_seed2.json').write_text(
+      json.dumps({'command': entry.command()}))
+  code, out, err = reproduce('--dry_run', '--missing', f'--runs={runs}',
+                             f'--docs={tmp_path / "docs"}',
+                             '--only=dear_bfs_*')
+  assert code == 0 and 'dear_bfs_seed3' in out, err
+  assert 'dear_bfs_seed2' not in out
 
 
 @pytest.mark.parametrize('args, message', [

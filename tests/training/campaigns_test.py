@@ -113,6 +113,22 @@ def test_rows_and_what_is_chosen_of_them():
     choose('a,bsf')
 
 
+def test_what_was_collected_elsewhere_is_not_missing(tmp_path):
+  first = campaigns.rows('a', ('bfs', 'dfs', 'minimum'), train_steps=10)
+  second = campaigns.rows('c', ('bfs', 'dfs'), align_to='a', train_steps=20)
+  for entry, command in (
+      (first[0], first[0].command()), (first[1], first[1].command()),
+      (first[2], 'python experiments/run.py'), (second[1], None)):
+    (tmp_path / f'{entry.name}.json').write_text(
+        json.dumps({'command': command or entry.command()}))
+  # One needs what was collected, and one was declared anew.
+  assert [x.name for x in campaigns.missing(first + second, tmp_path)] == [
+      'a_bfs_seed1', 'a_minimum_seed1', 'c_bfs_seed1']
+  (tmp_path / 'c_bfs_seed1.json').write_text('{')
+  assert campaigns.missing(second[1:], tmp_path) == []
+  assert campaigns.missing(second[:1], tmp_path) == second[:1]
+
+
 @pytest.mark.parametrize('entries, message', [
     (declare('x', 'bsf'), "x_bsf_seed1 cannot be: Unknown algorithm 'bsf'"),
     (declare('x', tol=0.0), 'tol must be a number of more than 0'),
