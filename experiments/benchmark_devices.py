@@ -59,7 +59,8 @@ def build(config, params, sampler, batch, whole):
   from dear_jax.training import builders
   model = builders.build_model(config, [sampler.spec], [batch])
   if whole:
-    model._devices.mesh = None  # data is split all the same, solves are not
+    # Data is split all the same, solves are not.
+    model._net_settings['mesh'] = None
   model.restart(params)
   return model
 
@@ -67,6 +68,8 @@ def build(config, params, sampler, batch, whole):
 def main(unused_argv):
   os.environ['XLA_FLAGS'] = ' '.join([
       os.environ.get('XLA_FLAGS', ''),
+      # Devices that share busy cores may keep each other waiting for long.
+      '--xla_cpu_collective_call_terminate_timeout_seconds=600',
       f'--xla_force_host_platform_device_count={_DEVICES.value}'])
   os.environ['JAX_PLATFORMS'] = 'cpu'
   with cli.silence():
@@ -99,11 +102,13 @@ def main(unused_argv):
   rows = []
   for what in ('inference', 'training step'):
     before, after = f'{what}, as a whole', f'{what}, device by device'
+    times = [measurements.median(name) for name in (before, after)]
     rows.append([
         what, f'{figures[before]:.1f}', f'{figures[after]:.1f}',
-        f'{measurements.median(after) / measurements.median(before):.2f}'])
+        *[f'{1000 * x:.0f}' for x in times], f'{times[1] / times[0]:.2f}'])
   cli.print_table(['', 'iterations a device, as a whole',
                    'iterations a device, device by device',
+                   'ms, as a whole', 'ms, device by device',
                    'time, as a ratio'], rows)
 
 

@@ -14,8 +14,14 @@ TASKS = (
 LONG = ('floyd_warshall', 'dag_shortest_paths', 'dfs',
         'strongly_connected_components_local')
 SHORT = tuple(task for task in TASKS if task not in LONG)
+# Those on arrays; all others have a graph.
+ARRAYS = ('binary_search', 'minimum', 'insertion_sort', 'search')
+GRAPHS = tuple(task for task in TASKS if task not in ARRAYS)
+# Those with weights, to which the preset best gives units.
+WEIGHTED = ('bellman_ford', 'dag_shortest_paths', 'mst_prim')
 
 NAR = dict(model='nar', processor='pgn')
+ALL_BUT_ONE = dict(preset='best', seeds=(1, 2), train_steps=3_000)
 
 RUNS = [
     # Can the solver be trusted, on every task?
@@ -26,6 +32,17 @@ RUNS = [
     # What goes beyond the paper's model.
     *campaigns.rows('best', TASKS, preset='best', seeds=(1, 2),
                     train_steps=3_000),
+    # All of that but one part. On arrays, differences are all that it has.
+    *campaigns.rows('parts', GRAPHS, label='no_differences', scalars='linear',
+                    **ALL_BUT_ONE),
+    *campaigns.rows('parts', WEIGHTED, label='no_units', scalars='differences',
+                    **ALL_BUT_ONE),
+    *campaigns.rows('parts', GRAPHS, label='with_loops', self_loops=True,
+                    **ALL_BUT_ONE),
+    *campaigns.rows('parts', ('floyd_warshall',), label='no_pairs',
+                    processor='dear_pgn', **ALL_BUT_ONE),
+    *campaigns.rows('parts', ('floyd_warshall',), label='no_triplets',
+                    edge_pointers='clrs', **ALL_BUT_ONE),
     # Our DEAR beside the paper's.
     *campaigns.rows('dear', TASKS, seeds=(1, 2), train_steps=10_000,
                     continues='plain'),

@@ -162,12 +162,14 @@ def make_page(entries, docs):
   with cli.silence():
     from dear_jax.data import files
     from dear_jax.reports import collected
+    from dear_jax.reports import inference_table
     from dear_jax.reports import loss_charts
     from dear_jax.reports import readme_table
     from dear_jax.reports import results_page
   results = collected.read_all(docs / 'results' / 'runs')
   page, readme = docs / 'results.md', docs.parent / 'README.md'
-  texts = {page: results_page.make_page(results, entries)}
+  texts = {page: results_page.make_page(
+      results, entries, inference_table.read(docs / 'results'))}
   if readme.exists():
     old = readme.read_text(encoding='utf-8')
     new = readme_table.put_into(old, readme_table.make_table(results, entries))

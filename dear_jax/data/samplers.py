@@ -317,8 +317,9 @@ def make_sampler(task: str, *, size: Size, batch_size: int, seed: int,
       every sample draws one of these; or SALSA-CLRS' 'salsa_er', 'salsa_ws' or
       'salsa_delaunay'. docs/data.md tells what they are.
     sparse: Whether batches are `sparse_samples.SparseBatch` without matrices,
-      whose time and memory go with the edges: for 'bfs' and 'bellman_ford', on
-      all families but 'er'. Samples are the same graphs, but for Erdos-Renyi.
+      whose time and memory go with the edges: for 'bfs', 'bellman_ford',
+      'dijkstra' and 'mst_prim', on all families but 'er'. Samples are the same
+      graphs, but for Erdos-Renyi.
     mean_degree: The expected degree in 'sparse_er' with `sparse`, in place of
       ln(n) to 3 ln(n).
 
@@ -351,7 +352,7 @@ def make_sampler(task: str, *, size: Size, batch_size: int, seed: int,
         f'A batch of {batch_size} with {sizes[1]:,} x {sizes[1]:,} pairs of '
         'nodes', batch_size * sizes[1]**2 * _BYTES_A_PAIR, 'draw less at a '
         f'time, or graphs without matrices with sparse=True, which '
-        f'{" and ".join(sparse_samples.TASKS)} have')
+        f'{", ".join(sparse_samples.TASKS)} have')
   if num_samples is not None and (
       not names.is_whole(num_samples) or num_samples < batch_size):
     raise ValueError('num_samples must be None or a whole number of at least '

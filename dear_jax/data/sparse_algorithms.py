@@ -10,6 +10,7 @@ from typing import Any, Callable, Dict, Optional, Tuple
 
 from dear_jax.data import kernels
 from dear_jax.data import sparse_graphs
+from dear_jax.data import sparse_queues
 import numpy as np
 
 _Array = np.ndarray
@@ -44,10 +45,28 @@ def breadth_first(graph: sparse_graphs.SparseGraph, source: int
 
 def dfs(graph: sparse_graphs.SparseGraph) -> _Array:
   """[N], parents in depth-first search, started at every node not yet seen."""
+  return _depth_first(graph)[0]
+
+
+def _depth_first(graph: sparse_graphs.SparseGraph) -> Tuple[_Array, _Array]:
+  """Parents [N], and nodes in the order of their finish [N]."""
   starts, receivers, _ = graph.by_sender()
   parents = np.arange(graph.nb_nodes)
-  _dfs(starts, receivers, parents, np.zeros(graph.nb_nodes, bool),
-       starts[:-1].copy())
+  order = np.empty_like(parents)
+  _dfs(starts, receivers, np.arange(graph.nb_nodes), parents,
+       np.zeros(graph.nb_nodes, bool), starts[:-1].copy(), order)
+  return parents, order
+
+
+def strongly_connected_components_local(graph: sparse_graphs.SparseGraph
+                                        ) -> _Array:
+  """[N], through which node Kosaraju's second pass reached every node."""
+  _, order = _depth_first(graph)
+  starts, receivers, _ = graph._replace(
+      senders=graph.receivers, receivers=graph.senders).by_sender()
+  parents = np.arange(graph.nb_nodes)
+  _dfs(starts, receivers, order[::-1].copy(), parents,
+       np.zeros(graph.nb_nodes, bool), starts[:-1].copy(), order)
   return parents
 
 
@@ -61,9 +80,35 @@ def bellman_ford(graph: sparse_graphs.SparseGraph, source: int) -> _Array:
   return parents
 
 
+def dag_shortest_paths(graph: sparse_graphs.SparseGraph, source: int) -> _Array:
+  """[N], parents on shortest paths from the source, in topological order."""
+  starts, receivers, weights = graph.by_sender()
+  size = graph.nb_nodes
+  parents, order = np.arange(size), np.empty(size, np.int64)
+  nb_finished = _visit(starts, receivers, source, np.arange(size),
+                       np.zeros(size, bool), starts[:-1].copy(), order, 0)
+  _relax(starts, receivers, weights, order[:nb_finished][::-1].copy(), parents,
+         np.zeros(size), np.zeros(size, bool))
+  return parents
+
+
+def mst_prim(graph: sparse_graphs.SparseGraph, source: int) -> _Array:
+  """[N], parents in the minimum spanning tree that grows from the source."""
+  return sparse_queues.grow(graph, source, adds_up=False)
+
+
+def dijkstra(graph: sparse_graphs.SparseGraph, source: int) -> _Array:
+  """[N], parents on shortest paths from the source, nearest nodes first."""
+  return sparse_queues.grow(graph, source, adds_up=True)
+
+
 # The tasks that are solved here, and how.
 _SOLVE: Dict[str, Callable[..., _Array]] = {
-    'bfs': bfs, 'dfs': dfs, 'bellman_ford': bellman_ford}
+    'bfs': bfs, 'dfs': dfs, 'bellman_ford': bellman_ford,
+    'dag_shortest_paths': dag_shortest_paths, 'dijkstra': dijkstra,
+    'mst_prim': mst_prim,
+    'strongly_connected_components_local':
+        strongly_connected_components_local}
 TASKS = tuple(_SOLVE)
 
 
@@ -96,26 +141,48 @@ def _bfs(starts, receivers, source, parents, depth, queue):
 
 
 @kernels.kernel
-def _dfs(starts, receivers, parents, seen, cursor):
-  for root in range(len(parents)):
-    if seen[root]:
+def _visit(starts, receivers, root, parents, seen, cursor, order, nb_finished):
+  """Searches depth-first from `root`, as the one of `algorithms`."""
+  seen[root] = True
+  u = root
+  while True:
+    k = cursor[u]
+    while k < starts[u + 1] and seen[receivers[k]]:
+      k += 1
+    cursor[u] = k
+    if k < starts[u + 1]:
+      v = receivers[k]
+      seen[v] = True
+      parents[v] = u
+      u = v
       continue
-    seen[root] = True
-    u = root
-    while True:
-      k = cursor[u]
-      while k < starts[u + 1] and seen[receivers[k]]:
-        k += 1
-      cursor[u] = k
-      if k < starts[u + 1]:
-        v = receivers[k]
-        seen[v] = True
+    order[nb_finished] = u
+    nb_finished += 1
+    if u == root:
+      return nb_finished
+    u = parents[u]
+
+
+@kernels.kernel
+def _dfs(starts, receivers, roots, parents, seen, cursor, order):
+  nb_finished = 0
+  for root in roots:
+    if not seen[root]:
+      nb_finished = _visit(starts, receivers, root, parents, seen, cursor,
+                           order, nb_finished)
+
+
+@kernels.kernel
+def _relax(starts, receivers, weights, order, parents, distance, reached):
+  reached[order[0]] = True
+  for u in order:
+    for k in range(starts[u], starts[u + 1]):
+      v = receivers[k]
+      length = distance[u] + weights[k]
+      if not reached[v] or length < distance[v]:
+        distance[v] = length
         parents[v] = u
-        u = v
-        continue
-      if u == root:
-        break
-      u = parents[u]
+        reached[v] = True
 
 
 @kernels.kernel

@@ -14,8 +14,8 @@ _Array = np.ndarray
 
 # The tasks that are drawn here: undirected, with a source, and solved without
 # a matrix.
-TASKS = ('bellman_ford', 'bfs')
-_WEIGHTED = ('bellman_ford',)
+TASKS = ('bellman_ford', 'bfs', 'dijkstra', 'mst_prim')
+_WEIGHTED = ('bellman_ford', 'dijkstra', 'mst_prim')
 
 
 class SparseBatch(NamedTuple):
@@ -34,7 +34,7 @@ class SparseBatch(NamedTuple):
 def check(task: str, graphs: str, mean_degree: Optional[float]) -> None:
   """Raises a ValueError unless such samples can be drawn."""
   if task not in TASKS:
-    raise ValueError(f'sparse=True is for {" and ".join(TASKS)}, not for '
+    raise ValueError(f'sparse=True is for {", ".join(TASKS)}, not for '
                      f'{task!r}.')
   if graphs not in sparse_families.FAMILIES:
     raise ValueError(

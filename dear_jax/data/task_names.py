@@ -26,6 +26,11 @@ FROM_CLRS = (
     'naive_string_matcher', 'optimal_bst', 'quickselect', 'quicksort',
     'segments_intersect', 'task_scheduling', 'topological_sort')
 
+# The answers of these depend on nothing but the order of keys and target, so
+# that `twins` can draw others with the same.
+WITH_TWINS = ('binary_search', 'bubble_sort', 'heapsort', 'insertion_sort',
+              'minimum', 'quickselect', 'quicksort', 'search')
+
 # The least that there is of a task that does not say so itself. Several of
 # CLRS' samplers cannot draw anything smaller.
 MIN_SIZE = 2
@@ -45,6 +50,16 @@ def min_size(name: str) -> int:
   if name in registered:
     return registered[name].min_size
   return MIN_SIZE if name in BATCHED else MIN_SIZE_OF_CLRS
+
+
+def check_twins(algorithms: Iterable[str]) -> None:
+  """Raises a ValueError unless samples of all these tasks have twins."""
+  for algorithm in algorithms:
+    if algorithm not in WITH_TWINS:
+      raise ValueError(
+          'contrastive_weight is for tasks whose answers depend on nothing but '
+          f'the order of numbers ({", ".join(WITH_TWINS)}), and {algorithm} is '
+          'none of them.')
 
 
 def check_choice(what: str, name: Any, known: Iterable[str],

@@ -86,6 +86,11 @@ class Owners(NamedTuple):
 class Picard(updates.Picard):
   """`updates.Picard` on rows."""
 
+  @property
+  def is_plain(self):
+    """Whether the next point is the value, so that nothing is to be asked."""
+    return self._damping == 1.0
+
   def propose_rows(self, step, point, value, memory, restart, owners):
     del step, restart, owners
     move = lambda x, y: x + self._damping * (y - x)
@@ -98,6 +103,8 @@ class Picard(updates.Picard):
 
 class Anderson(updates.Anderson):
   """`updates.Anderson` on rows; the memory has leaves [M, R, ...]."""
+
+  is_plain = False
 
   def init_rows(self, point, count):
     history = _map(
@@ -130,6 +137,8 @@ class Anderson(updates.Anderson):
 
 class Broyden(updates.Broyden):
   """`updates.Broyden` on rows; the memory has leaves [M, R, ...]."""
+
+  is_plain = False
 
   def init_rows(self, point, count):
     del count

@@ -100,26 +100,41 @@ class PackedProblem:
     moves = self._moves(value, state.point)
     residual = self._largest(moves)
     finite = jnp.isfinite(residual)
-    # Nothing that is not finite may enter the memory.
-    value = owners.where(finite, value, state.point)
     active = ~state.settled
     is_best = active & finite & (residual < state.residual)
     settled = state.settled | ~finite | (residual < config.tol) | (
         state.steps + 1 >= self._limits)
-    proposal, memory = self._method.propose_rows(
-        state.step, state.point, value, state.memory,
-        self._has_news(moves, state.moves), owners)
-    sound = ~owners.any(
-        _map(lambda x: ~jnp.all(jnp.isfinite(x), axis=-1), proposal))
-    point = owners.where(
-        settled, state.point, owners.where(sound, proposal, value))
+    best = owners.where(is_best, value, state.value)
+    if self._method.is_plain:
+      point, memory = self._next_of_plain(settled, value, state), state.memory
+    else:
+      # Nothing that is not finite may enter the memory.
+      value = owners.where(finite, value, state.point)
+      proposal, memory = self._method.propose_rows(
+          state.step, state.point, value, state.memory,
+          self._has_news(moves, state.moves), owners)
+      sound = ~owners.any(
+          _map(lambda x: ~jnp.all(jnp.isfinite(x), axis=-1), proposal))
+      point = owners.where(
+          settled, state.point, owners.where(sound, proposal, value))
     return State(
-        step=state.step + 1, point=point,
-        value=owners.where(is_best, value, state.value),
+        step=state.step + 1, point=point, value=best,
         residual=jnp.where(is_best, residual, state.residual),
         steps=state.steps + active, settled=settled,
         failed=state.failed | (active & ~finite),
         moves=moves if config.restart else (), memory=memory)
+
+  def _next_of_plain(self, settled: _Array, value: _Tree, state: State
+                     ) -> _Tree:
+    """The next point of plain iterations, with as few copies as possible.
+
+    States are hundreds of megabytes, and to look at all of them once more takes
+    as long as a part of a step. A single instance that is settled is not
+    iterated any more, so that it does not matter where it would go on.
+    """
+    if self._owners.nb_instances == 1:
+      return value
+    return self._owners.where(settled, state.point, value)
 
   def _moves(self, value: _Tree, point: _Tree) -> _Tree:
     """Residuals of all parts; infinity where there is no finite one."""

@@ -44,7 +44,9 @@ class ReasonerModel(programs.CompilesAhead, clrs.models.BaselineModel):
     kinds.check_edge_pointers(edge_pointers)
     differences.check(scalars)
     self._coding = dict(restrict_pointers=restrict_pointers,
-                        edge_pointers=edge_pointers, scalars=scalars)
+                        edge_pointers=edge_pointers,
+                        scalars=differences.of_net(scalars))
+    self._own_units = scalars == 'units'
     self._self_loops = self_loops
     self._average = average
     self._devices = devices.Devices()
@@ -326,9 +328,8 @@ class ReasonerModel(programs.CompilesAhead, clrs.models.BaselineModel):
   def _inputs(self, features: clrs.Features, index: int
               ) -> Tuple[clrs.DataPoint, ...]:
     """What the network is told of a batch."""
-    inputs = batches.convert(features.inputs)
-    return inputs if self._self_loops else batches.without_loops(
-        inputs, self._spec[index])
+    return batches.shown(features.inputs, self._spec[index],
+                         self._own_units, self._self_loops)
 
   def prepare(self, features: clrs.Features,
               algorithm_index: Optional[int] = None) -> batches.Batch:

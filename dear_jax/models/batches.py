@@ -5,6 +5,7 @@
 from typing import Any, Dict, Iterable, NamedTuple, Optional, Sequence, Tuple
 
 import clrs
+from dear_jax.data import own_units
 from dear_jax.networks import edge_lists
 from dear_jax.networks import padding
 import jax
@@ -40,6 +41,25 @@ def convert(probes: Iterable[clrs.DataPoint]) -> Tuple[clrs.DataPoint, ...]:
   return tuple(convert_one(probe) for probe in probes)
 
 
+def shown(inputs: Iterable[clrs.DataPoint], spec: clrs.Spec, in_units: bool,
+          self_loops: bool) -> Tuple[clrs.DataPoint, ...]:
+  """What a network is told of a batch.
+
+  Args:
+    inputs: The inputs.
+    spec: Of the task.
+    in_units: Whether the numbers of edges are in units of their graphs.
+    self_loops: Whether it sees which nodes have an edge to themselves.
+
+  Returns:
+    The inputs, in the types that the device has.
+  """
+  result = convert(inputs)
+  if in_units:
+    result = in_own_units(result)
+  return result if self_loops else without_loops(result, spec)
+
+
 def without_loops(inputs: Sequence[clrs.DataPoint], spec: clrs.Spec
                   ) -> Tuple[clrs.DataPoint, ...]:
   """Forgets which nodes have an edge to themselves, where it does not matter.
@@ -66,6 +86,17 @@ def without_loops(inputs: Sequence[clrs.DataPoint], spec: clrs.Spec
                           probe.data * is_pair)
 
   return tuple(map(drop, inputs))
+
+
+def in_own_units(inputs: Sequence[clrs.DataPoint]
+                 ) -> Tuple[clrs.DataPoint, ...]:
+  """The inputs with the numbers of edges in units of their graphs."""
+  adj = next((x.data for x in inputs if x.name == 'adj'), None)
+  return tuple(
+      clrs.DataPoint(x.name, x.location, x.type_,
+                     own_units.of_matrices(x.data, adj))
+      if (x.location, x.type_) == (clrs.Location.EDGE, clrs.Type.SCALAR) else x
+      for x in inputs)
 
 
 def corner(probes: Iterable[clrs.DataPoint]) -> Tuple[clrs.DataPoint, ...]:

@@ -14,6 +14,7 @@ from dear_jax.models import alignment
 from dear_jax.models import base_model
 from dear_jax.models import batches
 from dear_jax.models import confidences
+from dear_jax.models import contrast
 from dear_jax.models import nar
 from dear_jax.models import packed
 from dear_jax.models import parts
@@ -71,7 +72,8 @@ class DEARModel(base_model.ReasonerModel):
                average: bool = False,
                stochastic_depth: bool = False,
                teacher: Optional[nar.NARModel] = None,
-               align_weight: float = 0.01):
+               align_weight: float = 0.01,
+               contrastive_weight: float = 0.0):
     """Constructs the model; the arguments are those of `BaselineModel`.
 
     What concerns hints is accepted and has no effect.
@@ -115,8 +117,8 @@ class DEARModel(base_model.ReasonerModel):
       edge_pointers: Decoder of the pointers of pairs of nodes: that of CLRS
         ('clrs'), or one that sees all pairs of three nodes ('triplet').
       scalars: How numbers are encoded: each by a 'linear' layer, as in CLRS, or
-        with their 'differences', which tells close ones apart, or with those
-        between numbers of edges too ('relative').
+        with their 'differences', which tells close ones apart, with those
+        between numbers of edges ('relative'), or in their graph's own 'units'.
       self_loops: Whether the network sees which nodes have an edge to
         themselves. They change no answer, unless every pair of nodes has one;
         then they are seen.
@@ -135,6 +137,9 @@ class DEARModel(base_model.ReasonerModel):
         states of the solve are drawn to those of the teacher, which is told how
         many steps the algorithm took.
       align_weight: Weight of the distance to the teacher's states.
+      contrastive_weight: Weight of `contrast.contrastive_loss`. Training
+        batches are then those of `twins.TwinSampler`, and the task is trained
+        on the samples alone.
     """
     del encode_hints, decode_hints, hint_teacher_forcing, hint_repred_mode
     if use_lstm:
@@ -149,7 +154,8 @@ class DEARModel(base_model.ReasonerModel):
                            ('eval_iterations_per_node',
                             eval_iterations_per_node),
                            ('noise_stddev', noise_stddev),
-                           ('align_weight', align_weight)):
+                           ('align_weight', align_weight),
+                           ('contrastive_weight', contrastive_weight)):
       if value < 0:
         raise ValueError(f'{setting} must not be negative, got {value}.')
     if not 0 < jacobian_fraction <= 1:
@@ -168,6 +174,7 @@ class DEARModel(base_model.ReasonerModel):
     self._stochastic_depth = stochastic_depth
     self._teacher = teacher
     self._align_weight = align_weight
+    self._contrastive_weight = contrastive_weight
     self._factory: Any = processor_factory
     self._hidden_dim = hidden_dim
     super().__init__(
@@ -201,7 +208,7 @@ class DEARModel(base_model.ReasonerModel):
         rule=self._coding['restrict_pointers'],
         processor_factory=self._factory, limit=self._limit,
         where=self._devices, width=self._hidden_dim,
-        self_loops=self._self_loops)
+        self_loops=self._self_loops, in_own_units=self._own_units)
 
   def _limit(self, nb_nodes: int) -> int:
     """The most iterations of an evaluation."""
@@ -272,7 +279,9 @@ class DEARModel(base_model.ReasonerModel):
         residual_weight=np.float32(self._residual_weight),
         wanted_steps=np.float32(self._wanted_steps),
         align_weight=np.float32(self._align_weight),
-        teacher_params=self._teacher and self._teacher.device_params)
+        teacher_params=self._teacher and self._teacher.device_params,
+        contrastive_weight=(np.float32(self._contrastive_weight)
+                            if self._contrastive_weight else None))
 
   def _loss(self, params, backward_probe, rng_key, batch, extra, index):
     net_output = self.net_fn.apply(
@@ -282,6 +291,8 @@ class DEARModel(base_model.ReasonerModel):
         return_trajectory=self._teacher is not None)
     outputs, preds = _without_failed(
         batch.outputs, net_output.output_preds, net_output.solution.failed)
+    if self._contrastive_weight:
+      outputs, preds = contrast.originals((outputs, preds))
     task_loss = base_model.task_loss(outputs, preds, batch.node_mask)
     penalty = net_output.jacobian_penalty
     loss = task_loss + extra.jacobian_weight * penalty
@@ -297,6 +308,11 @@ class DEARModel(base_model.ReasonerModel):
                                       index, jax.random.fold_in(rng_key, 1))
       loss += extra.align_weight * distance
       metrics['alignment_loss'] = distance
+    if self._contrastive_weight:
+      contrastive_loss = contrast.contrastive_loss(
+          net_output.equilibrium.nodes, net_output.solution.failed)
+      loss += extra.contrastive_weight * contrastive_loss
+      metrics['contrastive_loss'] = contrastive_loss
     return loss, dict(metrics, loss=loss)
 
   def _alignment_loss(self, equilibrium, batch, extra, index, key) -> _Array:
@@ -421,6 +437,7 @@ class _Extra(NamedTuple):
   wanted_steps: Union[_Array, np.float32]
   align_weight: Union[_Array, np.float32]
   teacher_params: Any
+  contrastive_weight: Any = None  # None adds no argument to a program
 
 
 def _solver_metrics(solution: solvers.Solution) -> base_model.Metrics:

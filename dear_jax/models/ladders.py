@@ -16,9 +16,10 @@ from dear_jax.networks import edge_lists
 _LEAST = 16
 
 # Up to here lists of edges leave out every second rung, those of nodes as much
-# as those of edges. Beyond, what is decoded for pairs of nodes has its price.
+# as those of edges. Beyond, what is decoded for pairs of nodes has its price,
+# and a solve takes so long that a dozen of them are worth a program.
 _WIDE_UP_TO_NODES = 256
-_WIDE_UP_TO_EDGES = 2**12
+_WIDE_UP_TO_EDGES = 2**10
 
 # The shortest list, in entries a node; and the share of all pairs from which on
 # a list of edges saves nothing any more.
@@ -66,8 +67,8 @@ def for_lists(nb_nodes: int) -> int:
 def for_edges(nb_edges: int, nb_nodes: int) -> int:
   """How long a list of edges is to be.
 
-  >>> sorted({for_edges(n, 64) for n in range(64, 2**16)})
-  [256, 1024, 4096, 8192, 16384, 32768, 65536]
+  >>> sorted({for_edges(n, 64) for n in range(64, 2**14)})
+  [256, 1024, 2048, 3072, 4096, 6144, 8192, 12288, 16384]
 
   Args:
     nb_edges: How many there are in the batch, or in the largest of its graphs
@@ -78,9 +79,11 @@ def for_edges(nb_edges: int, nb_nodes: int) -> int:
     The next rung.
   """
   rung = _LEAST_DEGREE * nb_nodes
-  while rung < nb_edges:
-    rung *= 4 if rung < _WIDE_UP_TO_EDGES else 2
-  return rung
+  while rung < min(nb_edges, _WIDE_UP_TO_EDGES):
+    rung = min(4 * rung, _WIDE_UP_TO_EDGES)
+  if rung < nb_edges <= 2 * _WIDE_UP_TO_EDGES:
+    return 2 * _WIDE_UP_TO_EDGES
+  return max(rung, edge_lists.padded_length(nb_edges))
 
 
 def lists_pay(nb_pairs: int, length: int) -> bool:

@@ -10,6 +10,8 @@ shape is compiled for; chunks of edges that are padding are never computed.
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
 
 import clrs
+from dear_jax.data import free_memory
+from dear_jax.data import own_units
 from dear_jax.data import sparse_graphs
 from dear_jax.models import devices
 from dear_jax.models import parts
@@ -27,8 +29,13 @@ _Array = np.ndarray
 _LEAST_NODES = 64
 _LEAST_EDGES = 256
 
-# From here on nodes cost more than a program does.
+# From here on nodes and edges cost more than a program does.
 _MANY_NODES = 8192
+_MANY_EDGES = 65536
+
+# How many arrays of the states' size there are at the least: what is constant
+# for either end, update and gate, and three states.
+_ARRAYS_OF_NODES = 7
 
 # About how many operations a solver takes for every number of a state.
 _OPERATIONS_PER_WIDTH = 4
@@ -60,7 +67,8 @@ class PackedAnswers:
                make_net: Callable[[], packed_nets.PackedNet],
                rule: pointers.Rule, processor_factory: Any,
                limit: Callable[[int], int], where: devices.Devices,
-               width: int, self_loops: bool = True):
+               width: int, self_loops: bool = True,
+               in_own_units: bool = False):
     """Initialises the programs.
 
     Args:
@@ -72,6 +80,7 @@ class PackedAnswers:
       where: Where it is computed.
       width: Of the states.
       self_loops: Whether the net sees edges from a node to itself.
+      in_own_units: Whether it is given weights in units of their graphs.
     """
     net = hk.transform(lambda *args, **kwargs: make_net()(*args, **kwargs))
 
@@ -89,6 +98,7 @@ class PackedAnswers:
     self._devices = where
     self._width = width
     self._self_loops = self_loops
+    self._own_units = in_own_units
 
   def refusal(self, index: int) -> Optional[str]:
     """Why graphs cannot be packed for an algorithm; None if they can."""
@@ -101,9 +111,17 @@ class PackedAnswers:
 
   def prepare(self, problems: Sequence[Problem], index: int
               ) -> packed_nets.PackedGraphs:
-    """Packs graphs, in a shape that others have too."""
+    """Packs graphs that fit into memory, in a shape that others have too."""
+    nb_nodes = sum(x.graph.nb_nodes for x in problems)
+    free_memory.check(
+        f'{nb_nodes:,} nodes with states of {self._width} numbers',
+        _ARRAYS_OF_NODES * 4 * self._width * nb_nodes,
+        'ask about smaller graphs, or about fewer at a time')
     if not self._self_loops:
       problems = [x._replace(graph=x.graph.without_loops()) for x in problems]
+    if self._own_units:
+      problems = [x._replace(graph=own_units.of_graph(x.graph))
+                  for x in problems]
     return self._devices.replicate(
         pack(problems, self._specs[index], self._limit))
 
@@ -197,14 +215,20 @@ def pack(problems: Sequence[Problem], spec: clrs.Spec,
 def _padded_size(nb_nodes: int) -> int:
   """How many nodes to have; of many, hardly more than there are."""
   if nb_nodes > _MANY_NODES:
-    unit = 1 << (nb_nodes.bit_length() - 6)
-    return -(-nb_nodes // unit) * unit
+    return _hardly_more(nb_nodes)
   return max(_LEAST_NODES, edge_lists.padded_length(nb_nodes, fine=True))
+
+
+def _hardly_more(count: int) -> int:
+  """The least number that is not smaller and has at most six binary digits."""
+  unit = 1 << (count.bit_length() - 6)
+  return -(-count // unit) * unit
 
 
 def _shape_of_chunks(nb_edges: int):
   """How many chunks there are, and how many edges each has room for."""
-  length = max(_LEAST_EDGES, edge_lists.padded_length(nb_edges))
+  length = _hardly_more(nb_edges) if nb_edges > _MANY_EDGES else max(
+      _LEAST_EDGES, edge_lists.padded_length(nb_edges))
   if length <= chunks.SIZE:
     return 1, length
   return -(-length // chunks.SIZE), chunks.SIZE

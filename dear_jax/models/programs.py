@@ -7,10 +7,16 @@ have that done while others run: what it makes is found by the shapes of a
 batch, and is the very program that would have been made otherwise.
 """
 
-from typing import Any, Callable, Dict, Hashable, Sequence, Tuple
+import threading
+from typing import Any, Callable, Dict, Hashable, Optional, Sequence, Tuple
 
 import clrs
 import jax
+
+# Held while a function is traced. That is Python, of which only one thread runs
+# at a time: two at once would both be done when the second of them could be,
+# and whoever waits for the first would wait twice as long.
+_TRACING = threading.Lock()
 
 
 class Program:
@@ -45,17 +51,26 @@ class Program:
       return self._jitted(*args)
     return compiled(*(x for i, x in enumerate(args) if i not in self._static))
 
-  def compile(self, *args: Any) -> None:
+  def compile(self, *args: Any,
+              traced: Optional[threading.Event] = None) -> None:
     """Makes the program of a call, which may be one with shapes for arrays.
 
     Any thread may do so, but not two of them the same.
 
     Args:
       *args: Those of the call.
+      traced: Is set when only XLA is left to be waited for, or on an error.
     """
-    key = self._key(args)
-    if key not in self._ahead:
-      self._ahead[key] = self._jitted.lower(*args).compile()
+    try:
+      key = self._key(args)
+      if key in self._ahead:
+        return
+      with _TRACING:
+        lowered = self._jitted.lower(*args)
+    finally:
+      if traced is not None:
+        traced.set()
+    self._ahead[key] = lowered.compile()
 
   def trace(self, *args: Any) -> Any:
     """As that of a `jax.jit`."""
@@ -100,15 +115,15 @@ class CompilesAhead:
         getattr(jax.config, name) for name in (
             'jax_disable_jit', 'jax_debug_nans', 'jax_debug_infs'))
 
-  def compile_feedback(self, feedback: clrs.Feedback,
-                       algorithm_index: int) -> None:
+  def compile_feedback(self, feedback: clrs.Feedback, algorithm_index: int,
+                       traced: Optional[threading.Event] = None) -> None:
     """Makes the program of `feedback` for such a batch; in any thread."""
     index = self._index(algorithm_index)
     batch = self._batch(feedback.features, feedback.outputs, index,
                         training=True)
     self.jitted_feedback.compile(
         _like(self._device_params), jax.random.PRNGKey(0), batch,
-        self._extra(), _like(self._device_opt_state), index)
+        self._extra(), _like(self._device_opt_state), index, traced=traced)
 
   def compile_evaluate(self, feedback: clrs.Feedback,
                        algorithm_index: int,

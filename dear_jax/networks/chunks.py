@@ -18,9 +18,9 @@ import jax.numpy as jnp
 _Array = jax.Array
 _Tree = Any
 
-# Edges in a chunk. Less would make every operation too small to be shared by
-# several cores.
-SIZE = 8192
+# Edges in a chunk: what fits into the caches of two cores. Of 2,048, XLA takes
+# the operations apart that it fuses of 4,096.
+SIZE = 4096
 
 
 class Chunks(NamedTuple):
@@ -121,9 +121,11 @@ def pass_messages(
   pick = lambda x, places: x.at[places].get(mode='clip')
 
   def of_chunk(maxima, states, senders, receivers, columns):
-    sums = (columns @ constant.weights + pick(receiver, receivers)
-            + pick(sender, senders))
-    messages, states = message(sums, states, receivers < nb_nodes)
+    # Gathered and added in one go: two arrays less to be written and read.
+    of_nodes = jax.lax.optimization_barrier(
+        pick(receiver, receivers) + pick(sender, senders))
+    messages, states = message(columns @ constant.weights + of_nodes, states,
+                               receivers < nb_nodes)
     maxima = maxima.at[receivers].max(messages, mode='drop',
                                       indices_are_sorted=True)
     return maxima, states

@@ -33,6 +33,11 @@ def check(scalars: str) -> None:
                      f'{scalars!r}.')
 
 
+def of_net(scalars: str) -> str:
+  """How a net encodes numbers; units are chosen before it gets any."""
+  return 'differences' if scalars == 'units' else scalars
+
+
 def of_nodes(inputs: Sequence[clrs.DataPoint]) -> Optional[_Array]:
   """Between the numbers of every node and those of the graph.
 
@@ -80,7 +85,8 @@ def of_pairs(inputs: Sequence[clrs.DataPoint],
 
 def of_edges(inputs: Sequence[clrs.DataPoint], senders: _Array,
              receivers: _Array, nb_nodes: int,
-             of_edge: Sequence[_Array] = ()) -> Optional[_Array]:
+             of_edge: Sequence[_Array] = (),
+             adj: Optional[_Array] = None) -> Optional[_Array]:
   """As `of_pairs`, of nodes that are named by their numbers.
 
   Args:
@@ -89,12 +95,15 @@ def of_edges(inputs: Sequence[clrs.DataPoint], senders: _Array,
     receivers: [E], the second one; it may be beyond all nodes.
     nb_nodes: How many nodes there are.
     of_edge: [E] each, the numbers of edges, if they are to be compared.
+    adj: [E], 0 where a pair is there for messages alone, and is no edge.
 
   Returns:
     [E, K], or None if there are no numbers.
   """
   pick = lambda x, places: jnp.ravel(x).at[places].get(mode='clip')
   is_edge = (senders != receivers) & (receivers < nb_nodes)
+  if adj is not None:
+    is_edge &= adj > 0.5
   def above_least(x, ends):
     least = jnp.full(nb_nodes, jnp.inf).at[ends].min(
         jnp.where(is_edge, x, jnp.inf), mode='drop')

@@ -40,8 +40,8 @@ class EdgePGN(steps.PGN):
     super().__init__(out_size, use_ln=use_ln, name=name)
     self._edge_size = _edge_size(out_size)
     self._edge_state = hk.Linear(out_size, with_bias=False, name='edge_state')
-    self._edge_update = hk.Linear(self._edge_size, name='edge_update')
-    self._edge_gate = hk.Linear(self._edge_size, name='edge_gate')
+    self._edge_update = layers.Linear(self._edge_size, name='edge_update')
+    self._edge_gate = layers.Linear(self._edge_size, name='edge_gate')
     self._edge_norm = layers.layer_norm('edge_norm')
 
   def prepare(self, node_fts: _Array, edge_fts: steps.EdgeFeatures,
@@ -81,21 +81,19 @@ class EdgePGN(steps.PGN):
   def step(self, hidden: steps.State, context: _Context) -> steps.State:
     """The next state of the nodes [B, N, F] and of the edges [B, E, F']."""
     edges, hidden = hidden['edges'], hidden['nodes']
-    receiver, sender, update, gate = jnp.split(
-        hidden @ context['shared']['state_weights'], 4, axis=-1)
     if 'edge_list' in context:  # by chunks, of packed graphs
-      received, edges = chunks.pass_messages(
-          context['edge_list'], context['messages'], receiver, sender,
-          lambda sums, states, is_edge: self._messages(
-              sums, states, is_edge, context), edges)
+      nodes, edges = self._step_in_chunks(
+          hidden, context, self._messages_of_chunk(), edges)
     else:
+      receiver, sender, update, gate = jnp.split(
+          hidden @ context['shared']['state_weights'], 4, axis=-1)
       to_pairs, to_nodes = _connections(context)
       messages = jnp.reshape(context['messages'], edges.shape[:2] + (-1,))
       messages, edges = self._messages(
           messages + to_pairs(receiver, sender), edges, context['edge_mask'],
           context)
-      received = to_nodes(messages)
-    nodes = self._update_nodes(hidden, update, gate, received, context)
+      nodes = self._update_nodes(hidden, update, gate, to_nodes(messages),
+                                 context)
     if context['node_mask'] is not None:
       nodes *= context['node_mask'][..., None]
     return dict(nodes=nodes, edges=edges)
@@ -117,6 +115,21 @@ class EdgePGN(steps.PGN):
     opened = jax.nn.sigmoid(self._edge_gate(messages))
     edges += opened * (self._edge_norm(self._edge_update(messages)) - edges)
     return messages, jnp.where(is_edge[..., None], edges, 0)
+
+  def _messages_of_chunk(self) -> Callable[..., Tuple[_Array, _Array]]:
+    """As `_messages`, with one product for update and gate."""
+    size = self._out_size
+    of_both = [layer.parameters(size, jnp.float32)
+               for layer in (self._edge_update, self._edge_gate)]
+    weights, biases = (jnp.concatenate(x, axis=-1) for x in zip(*of_both))
+
+    def messages_of(sums, edges, is_edge):
+      messages = self._message_mlp(sums + self._edge_state(edges))
+      update, gate = jnp.split(messages @ weights + biases, 2, axis=-1)
+      edges += jax.nn.sigmoid(gate) * (self._edge_norm(update) - edges)
+      return messages, jnp.where(is_edge[..., None], edges, 0)
+
+    return messages_of
 
   def _of_edges(self, edges: _Array, context: _Context) -> _Array:
     """[B, E, F], what the states of edges contribute to messages."""

@@ -105,7 +105,8 @@ class PackedNet(coding.CodingNet):
           jnp.ravel(graphs.edges.receivers), nb_nodes,
           [x for name, x in edge_inputs.items()
            if self._scalars == 'relative'
-           and self.spec[index][name][2] == clrs.Type.SCALAR])
+           and self.spec[index][name][2] == clrs.Type.SCALAR],
+          edge_inputs.get('adj'))
     edge_fts = self.encode_columns(edge_inputs, index, of_pairs)
     return coding.Encoded(node_fts, edge_fts, graph_fts, None)
 

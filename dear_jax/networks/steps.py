@@ -231,14 +231,13 @@ class PGN(Step):
 
   def step(self, hidden: State, context: _Context) -> State:
     """The next state of the nodes, [B, N, F]."""
-    receiver, sender, update, gate = jnp.split(
-        hidden @ context['shared']['state_weights'], 4, axis=-1)
     edge_list = context['edge_list']
     if isinstance(edge_list, chunks.Chunks):
-      messages, _ = chunks.pass_messages(
-          edge_list, context['messages'], receiver, sender,
-          lambda sums, *_: (self._message_mlp(sums), None))
-      return self._update_nodes(hidden, update, gate, messages, context)
+      return self._step_in_chunks(
+          hidden, context,
+          lambda sums, *_: (self._message_mlp(sums), None))[0]
+    receiver, sender, update, gate = jnp.split(
+        hidden @ context['shared']['state_weights'], 4, axis=-1)
     to_pairs = _to_pairs(hidden.shape, edge_list)
     messages = self._message_mlp(
         context['messages'] + to_pairs(receiver, sender))
@@ -253,6 +252,37 @@ class PGN(Step):
                              batch_size * nb_nodes), hidden.shape)
 
     return self._update_nodes(hidden, update, gate, messages, context)
+
+  def _step_in_chunks(
+      self, hidden: _Array, context: _Context,
+      message: Callable[..., Tuple[_Array, Optional[_Array]]],
+      edges: Optional[_Array] = None) -> Tuple[_Array, Optional[_Array]]:
+    """The next states of the nodes and edges of packed graphs.
+
+    Of a hundred thousand nodes every array is too large for caches, and one
+    wide product that is then split would be written and read once more. Each of
+    these products is fused with what it is added to.
+
+    Args:
+      hidden: [1, N, F], the state of the nodes.
+      context: From `prepare`.
+      message: As in `chunks.pass_messages`.
+      edges: [1, E, F'], the states of edges, if they have some.
+
+    Returns:
+      Both.
+    """
+    of_states, of_messages = (
+        jnp.split(context['shared'][name], count, axis=1)
+        for name, count in (('state_weights', 4), ('message_weights', 2)))
+    apart = jax.lax.optimization_barrier  # XLA would join the products
+    messages, edges = chunks.pass_messages(
+        context['edge_list'], context['messages'],
+        apart(hidden) @ of_states[0], apart(hidden) @ of_states[1], message,
+        edges)
+    add = lambda name, i: (context[name] + apart(hidden) @ of_states[2 + i]
+                           + apart(messages) @ of_messages[i])
+    return self._gated(hidden, add('update', 0), add('gate', 1)), edges
 
   def _update_nodes(self, hidden: _Array, update: _Array, gate: _Array,
                     messages: _Array, context: _Context) -> _Array:
@@ -279,6 +309,12 @@ class PGN(Step):
       update = self._norm(update)
     gate = jax.nn.sigmoid(self._gate_out(jax.nn.relu(
         context['gate'] + gate + to_gate)))
+    return update * gate + hidden * (1 - gate)
+
+  def _gated(self, hidden: _Array, update: _Array, gate: _Array) -> _Array:
+    """The next state, of all that contributes to the update and to the gate."""
+    update = self._norm(update)
+    gate = jax.nn.sigmoid(self._gate_out(jax.nn.relu(gate)))
     return update * gate + hidden * (1 - gate)
 
   def edges(self, hidden: State, context: _Context) -> Optional[_Array]:

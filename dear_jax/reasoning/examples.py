@@ -47,4 +47,4 @@ def examples(task: str, size: int, batch_size: int = 1
            **({'source': 0} if 'source' in names else {})}
     if reach >= size - 1:
       return
-    reach = min(size - 1, max(1, 2 * reach))
+    reach = min(size - 1, max(reach + 1, 5 * reach // 4))

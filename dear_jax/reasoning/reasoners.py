@@ -325,7 +325,7 @@ class Reasoner:
 
   def _as_edges(self, asked: List[Any]
                 ) -> List[packed.Problem]:
-    return sparse_questions.as_edges([self._read((), x) for x in asked])
+    return sparse_questions.as_edges(asked, lambda x: self._read((), x))
 
   def _check_packed(self, problems: List[packed.Problem]
                     ) -> List[answers.Check]:

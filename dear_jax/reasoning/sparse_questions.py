@@ -9,7 +9,7 @@ in `questions`, with time and memory that go with its edges.
 
 import numbers
 import sys
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from dear_jax.data import free_memory
 from dear_jax.data import sparse_graphs
@@ -28,15 +28,34 @@ MATRIX_UP_TO = 256
 # of inputs, outputs and logits.
 _BYTES_A_PAIR = 48
 
+# What a node takes at least, before there are states.
+_BYTES_A_NODE = 48
+
 _REMEDY = ('give its edges, as adj=(senders, receivers, n), to a reasoner '
            'whose processor works on lists of edges, such as dear_pgn_edges')
 
 
 def is_list(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-  """Whether a call has a list of questions, each a dictionary of arguments."""
-  return (len(args) == 1 and not kwargs and isinstance(args[0], (list, tuple))
-          and len(args[0]) > 0
-          and all(isinstance(x, Mapping) for x in args[0]))
+  """Whether a call has a list of questions, each a dictionary of arguments.
+
+  Args:
+    args: Those without names.
+    kwargs: Those with names.
+
+  Returns:
+    Whether it is one.
+
+  Raises:
+    ValueError: if it is one in part.
+  """
+  if len(args) != 1 or kwargs or not isinstance(args[0], (list, tuple)):
+    return False
+  others = [i for i, x in enumerate(args[0]) if not isinstance(x, Mapping)]
+  if 0 < len(others) < len(args[0]):
+    raise ValueError('Every question of a list is a dictionary of arguments, '
+                     f'but question {others[0]} is '
+                     f'{type(args[0][others[0]]).__name__}.')
+  return len(args[0]) > 0 and not others
 
 
 def is_edges(adj: Any) -> bool:
@@ -91,6 +110,7 @@ graphs are undirected, but has one from 0 to 1 of weight 1 and none from 1 to 0.
   given = questions.arguments(task, form.names, args, kwargs)
   adj = given['adj']
   _refuse_several(adj)
+  _refuse_without_size(adj)
   nb_nodes = nb_nodes_of(adj)
   if nb_nodes is None or not (is_edges(adj) or nb_nodes > MATRIX_UP_TO):
     shape = getattr(adj, 'shape', ())
@@ -100,6 +120,9 @@ graphs are undirected, but has one from 0 to 1 of weight 1 and none from 1 to 0.
   if task_names.is_whole(nb_nodes) and nb_nodes < min_size:
     raise ValueError(f'{task} needs at least {min_size} nodes, but adj has '
                      f'{nb_nodes}.')
+  if task_names.is_whole(nb_nodes):
+    free_memory.check(f'{nb_nodes:,} nodes', _BYTES_A_NODE * int(nb_nodes),
+                      'ask about a smaller graph')
   labels = None
   if is_edges(adj):
     graph = _from_tuple(adj)
@@ -123,10 +146,26 @@ def as_matrix(problem: packed.Problem) -> Dict[str, _Array]:
       found, s=np.array([problem.source]))
 
 
-def as_edges(asked: Sequence[Any]) -> List[packed.Problem]:
-  """Single questions of either kind, all of them as edges."""
+def as_edges(asked: Sequence[Any], read_one: Callable[[Any], Any]
+             ) -> List[packed.Problem]:
+  """Reads a list of questions, and has all of them as edges.
+
+  Args:
+    asked: The questions.
+    read_one: Maps one to what `read` or `questions.read` gives for it.
+
+  Returns:
+    The problems.
+
+  Raises:
+    ValueError: as those two do, with the number of the question.
+  """
   problems = []
-  for number, question in enumerate(asked):
+  for number, arguments in enumerate(asked):
+    try:
+      question = read_one(arguments)
+    except ValueError as error:
+      raise ValueError(f'Question {number} of the list: {error}') from error
     if not isinstance(question, packed.Problem):
       if not question.is_single:
         raise ValueError('Every question of a list is about one graph, but adj '
@@ -175,6 +214,19 @@ def _refuse_several(adj: Any) -> None:
         'adj holds several graphs that do not make one array; ask about them '
         'in a list of questions, as in reasoner([dict(adj=..., source=...), '
         '...]).')
+
+
+def _refuse_without_size(adj: Any) -> None:
+  """Raises a ValueError for edges that do not say how many nodes there are."""
+  if is_edges(adj) or not isinstance(adj, tuple) or len(adj) not in (2, 3, 4):
+    return
+  if any(np.ndim(x) != 1 for x in adj[:2]):
+    return
+  is_square = all(np.shape(x) == (len(adj),) for x in adj)
+  if len(adj[0]) == len(adj[1]) and not is_square:
+    raise ValueError(
+        'adj must end in its number of nodes if it is given by its edges, as '
+        '(senders, receivers, n) or (senders, receivers, weights, n).')
 
 
 def _from_tuple(adj: Sequence[Any]) -> sparse_graphs.SparseGraph:

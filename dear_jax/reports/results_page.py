@@ -5,8 +5,10 @@
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from dear_jax.reports import campaign_figures as figures
+from dear_jax.reports import inference_table
 from dear_jax.reports import loss_charts
 from dear_jax.reports import paper_figures
+from dear_jax.reports import parts_table
 from dear_jax.training import campaigns
 
 MISSING = 'not run yet'
@@ -30,8 +32,9 @@ at any moment and goes on where it was.
 Scores are percent at size 64, on 100 test samples of every run, as means over
 seeds with their standard deviation (n - 1) where there are several. *Steps* are
 those of training. *Solver steps* and *converged* are means over the last tenth
-of training, except for *at size 64*, which is the test. The paper's figures are
-those of {source}:
+of training, except for *at size 64*, which is the test. *Minutes* are by the
+clock, whatever else the machine had to do. The paper's figures are those of
+{source}:
 three seeds, 100 epochs of 100,000 samples, which are 312,500 steps. So ours are
 of a fraction of its training, and on another code base.
 
@@ -44,13 +47,15 @@ of a fraction of its training, and on another code base.
 
 
 def make_page(results: Sequence[figures.Result],
-              entries: Sequence[campaigns.Entry]) -> str:
+              entries: Sequence[campaigns.Entry],
+              inference: Optional[inference_table.Measured] = None) -> str:
   """The text of the page.
 
   Args:
     results: What was collected.
     entries: The runs that are declared. Those without a result are said to be
       missing, and results of others are left out.
+    inference: The seconds of samples, from `inference_table.read`.
 
   Returns:
     Markdown.
@@ -60,9 +65,10 @@ def make_page(results: Sequence[figures.Result],
   lines = [_INTRO.format(source=paper_figures.SOURCE).rstrip()]
   done = len(results)
   lines += ['', f'{done} of {len(entries)} runs are there.']
-  for section in (_dear, _best, _long, _paper, _nar, _variants, _trust,
+  for section in (_dear, _best, _parts, _long, _paper, _nar, _variants, _trust,
                   _rules, _sizes):
     lines += section(results, entries)
+  lines += inference_table.lines(inference, tasks_of(entries), MISSING)
   lines += _losses(results, entries)
   lines += _origins(results)
   return '\n'.join(lines) + '\n'
@@ -219,6 +225,17 @@ def _best(results, entries) -> List[str]:
           'seeds, for as many steps as there are.',
           *_table(['task', 'paper', 'ours', 'plain', 'its steps', *_HEAD],
                   rows)]
+
+
+def _parts(results, entries) -> List[str]:
+  return ['', '## What every part of it gains', '',
+          'The preset with all of its parts but one, by runs with the same '
+          'seeds and as many steps. Arrays have neither weights nor edges of '
+          'nodes to themselves, so that differences of numbers are all of it; '
+          'nor does a unit matter where all edges weigh the same.',
+          *_table(['left out', 'task', 'with it', 'without it', 'gain',
+                   'seeds'],
+                  parts_table.make_rows(results, entries, MISSING))]
 
 
 def _long(results, entries) -> List[str]:

@@ -10,6 +10,7 @@ who compiled it, nor on when.
 
 import concurrent.futures
 import os
+import threading
 from typing import Any, Callable, Dict, Sequence, Set, Tuple
 
 import clrs
@@ -60,6 +61,7 @@ class Ahead:
     self._pace = pace
     self._met: Set[_Key] = set()
     self._futures: Dict[_Key, concurrent.futures.Future] = {}
+    self._first_is_traced = threading.Event()
     self._executor = concurrent.futures.ThreadPoolExecutor(
         max_workers=min(_MOST_AT_ONCE, _nb_cores()),
         thread_name_prefix='dear_jax_compile')
@@ -83,9 +85,14 @@ class Ahead:
     """
     if not self._model.compiles_ahead:
       return
+    if self._futures:
+      # Nothing that is drawn is needed before the first program, and drawing
+      # would slow down its tracing, which is Python, too.
+      self._first_is_traced.wait()
     for i, feedback in enumerate(feedbacks):
       self._submit((TRAINING, i, self._shape(TRAINING, i, feedback)),
-                   self._model.compile_feedback, feedback, i)
+                   self._model.compile_feedback, feedback, i,
+                   self._first_is_traced)
     if step % self._eval_every == 0:
       for i, feedback in enumerate(self._val_batches):
         self._submit((EVALUATION, i, self._shape(EVALUATION, i, feedback)),
@@ -129,7 +136,9 @@ class Ahead:
   def _submit(self, key: _Key, compile_one: Callable[..., Any], *args: Any
               ) -> None:
     if key not in self._futures:
-      self._futures[key] = self._executor.submit(compile_one, *args)
+      future = self._executor.submit(compile_one, *args)
+      future.add_done_callback(lambda _: self._first_is_traced.set())
+      self._futures[key] = future
 
 
 def _nb_cores() -> int:

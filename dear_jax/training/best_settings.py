@@ -21,6 +21,8 @@ def for_tasks(algorithms: Sequence[str]) -> Dict[str, Any]:
     for stage, location, type_ in tasks.spec_of(algorithm).values():
       if (stage, location, type_) == (
           clrs.Stage.OUTPUT, clrs.Location.EDGE, clrs.Type.POINTER):
-        # Every pair of nodes points to a third one: pairs need states.
-        return dict(processor='dear_edge', edge_pointers='triplet')
+        # Every pair of nodes points to a third one: pairs need states. Units
+        # of weights have not been tried with these.
+        return dict(processor='dear_edge', edge_pointers='triplet',
+                    scalars='differences')
   return {}

@@ -58,7 +58,8 @@ def build_model(config: configs.TrainConfig, specs: Sequence[clrs.Spec],
       wanted_steps=config.wanted_steps,
       noise_stddev=config.noise_stddev,
       stochastic_depth=config.stochastic_depth, teacher=teacher,
-      align_weight=config.align_weight, **common)
+      align_weight=config.align_weight,
+      contrastive_weight=config.contrastive_weight, **common)
 
 
 def set_params(model: base_model.ReasonerModel, params: Any,

@@ -15,6 +15,7 @@ import os
 import pickle
 import re
 import signal
+import socket
 import sys
 import tempfile
 from typing import Any, Callable, Iterable, Iterator, Optional, TextIO
@@ -63,9 +64,12 @@ def start(coordinator: Optional[str] = None, num_hosts: Optional[int] = None,
     host: Which of them this is, from 0 on.
 
   Raises:
-    ValueError: if there is no cluster that JAX knows.
+    ValueError: if there is no cluster that JAX knows, or if this is the first
+      host and its port is taken.
     HostLostError: if the others cannot be found.
   """
+  if coordinator is not None and host == 0:
+    _check_port(coordinator)
   # Between the processors of hosts; accelerators have ways of their own.
   jax.config.update('jax_cpu_collectives_implementation', 'gloo')
   # It would take SIGTERM away from us.
@@ -73,6 +77,10 @@ def start(coordinator: Optional[str] = None, num_hosts: Optional[int] = None,
   _say_it_when_aborted(_NOT_STARTED)
   # All arguments are known, or none; a detection must not fill in one.
   detection = None if coordinator is None else 'deactivate'
+  if num_hosts is not None and num_hosts > 1:
+    print(f'Host {host} of {num_hosts} looks for the others at {coordinator}, '
+          f'for {_START_SECONDS} seconds at the most.', file=sys.stderr,
+          flush=True)
   try:
     jax.distributed.initialize(
         coordinator, num_hosts, host, initialization_timeout=_START_SECONDS,
@@ -89,6 +97,18 @@ def start(coordinator: Optional[str] = None, num_hosts: Optional[int] = None,
   except RuntimeError as e:
     raise HostLostError(_NOT_STARTED) from e
   _say_it_when_aborted(LOST)
+
+
+def _check_port(coordinator: str) -> None:
+  """Raises a ValueError if the port is taken, of which JAX would crash."""
+  port = int(coordinator.rpartition(':')[2])
+  with socket.socket() as probe:
+    probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+      probe.bind(('', port))
+    except OSError as e:
+      raise ValueError(f'--coordinator={coordinator}: port {port} is not free '
+                       'on this host; choose another one.') from e
 
 
 def end() -> None:

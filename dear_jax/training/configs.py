@@ -22,6 +22,7 @@ from dear_jax.networks import own_steps
 from dear_jax.training import old_settings
 from dear_jax.training import run_folder
 from dear_jax.training import settings
+from dear_jax.training import task_checks
 from dear_jax.training.settings import setting
 
 # pylint: disable=g-import-not-at-top
@@ -91,7 +92,8 @@ class TrainConfig:
       'linear', 'How numbers are encoded: each on its own, as in CLRS '
       '(linear), or also by how they differ, at several scales, from those of '
       'other nodes and of the graph (differences), and of edges that begin or '
-      'end where an edge does (relative).', choices=kinds.SCALARS)
+      'end where an edge does (relative); or by differences, and of edges in a '
+      'unit of their graph (units).', choices=kinds.SCALARS)
   self_loops: bool = setting(
       True, 'Whether the network sees which nodes have an edge to themselves, '
       'which CLRS draws like any other. They change no answer, unless every '
@@ -186,6 +188,10 @@ class TrainConfig:
       'solve are drawn to.')
   align_weight: float = setting(
       0.01, 'Weight of the distance to the states of align_to.', low=0)
+  contrastive_weight: float = setting(
+      0.0, 'Weight of the contrastive loss: every sample is solved with a '
+      'twin, of other numbers in the same order, and the states of both are to '
+      'be alike, node by node; for tasks on arrays of keys.', low=0)
 
   train_sizes: Tuple[int, int] = setting(
       (8, 16), 'Smallest and largest training size. Every batch has one size, '
@@ -235,7 +241,7 @@ class TrainConfig:
     self._check_gradient()
     self._check_parts()
     if self.restrict_pointers == 'true':
-      self._check_pointers()
+      task_checks.check_pointers(self.algorithms)
 
   def _set(self, name: str, value: Any):
     object.__setattr__(self, name, value)
@@ -293,47 +299,19 @@ class TrainConfig:
   def _check_parts(self):
     """Checks that the optional parts go together."""
     if self.layout == 'sparse' or self.cgp:
-      self._check_graphs()
+      task_checks.check_graphs(self.algorithms, self.layout, self.cgp,
+                               self.kind)
     if self.model == 'dear' and self.test_steps != 'true':
       raise ValueError(f'test_steps={self.test_steps} needs model=nar: an '
                        'equilibrium has no number of steps.')
     if self.needs_lengths:
       own_tasks.check_lengths(self.algorithms)
+    if self.contrastive_weight:
+      task_names.check_twins(self.algorithms)
     if self.model == 'nar':
-      for name in ('stochastic_depth', 'align_to'):
+      for name in ('stochastic_depth', 'align_to', 'contrastive_weight'):
         if getattr(self, name):
           raise ValueError(f'{name} needs model=dear.')
-
-  def _check_graphs(self):
-    """Checks what only tasks with a graph can have."""
-    from dear_jax.data import samplers
-    for algorithm in self.algorithms:
-      has_graph = samplers.has_graph(algorithm)
-      if self.layout == 'sparse' and not (
-          has_graph and kinds.takes_edge_lists(self.kind)):
-        raise ValueError(
-            'layout=sparse needs a task with a graph and a processor with '
-            f'lists of edges, such as dear_pgn, not {algorithm} and '
-            f'{self.kind}; layout=auto takes it where it can.')
-      if self.cgp and not has_graph:
-        raise ValueError(
-            f'cgp is for tasks with a graph, and {algorithm} has none: its '
-            'nodes are all connected already.')
-
-  def _check_pointers(self):
-    """Checks that pointers can be restricted."""
-    from dear_jax.data import tasks
-    from dear_jax.networks import hosts
-    from dear_jax.networks import pointers
-    for algorithm in self.algorithms:
-      spec = tasks.spec_of(algorithm)
-      # Of a user's own task only its author knows where pointers lie.
-      if not pointers.lie_on_edges(spec) and (
-          algorithm not in task_names.registered or not hosts.has_graph(spec)):
-        raise ValueError(
-            'restrict_pointers=true is for tasks with a graph whose pointers '
-            f'always lie on edges, and those of {algorithm} do not; '
-            'restrict_pointers=auto restricts where that is so.')
 
   @property
   def kind(self) -> str:
@@ -404,7 +382,7 @@ PRESETS = {
                          residual_weight=0.0, wanted_steps=0.0),
     'default': TrainConfig(),
     # More than the paper's encoder, and what `best_settings` adds by task.
-    'best': TrainConfig(scalars='differences', self_loops=False),
+    'best': TrainConfig(scalars='units', self_loops=False),
     # The three remedies that the paper combines for its results with alignment.
     'gas': TrainConfig(norm='granola', stochastic_depth=True),
     # The paper to the letter: the exact gradient, the Jacobian penalty on whole

@@ -9,7 +9,7 @@ _BEFORE = {'average': False, 'select': 'best', 'jacobian_fraction': 1.0,
            'criterion': 'state', 'damping': 1.0, 'restart': False,
            'residual_weight': 0.0, 'wanted_steps': 0.0, 'graphs': 'er',
            'edge_pointers': 'clrs', 'scalars': 'linear',
-           'self_loops': True}
+           'self_loops': True, 'contrastive_weight': 0.0}
 
 _OF_DAMPED = ('backward_decay', 'backward_bound', 'backward_max_iter')
 

@@ -3,10 +3,11 @@
 """The training, validation and test data of a task."""
 
 import dataclasses
-from typing import Any, Dict, NamedTuple, Optional
+from typing import Any, Dict, NamedTuple, Optional, Union
 
 from dear_jax.data import own_tasks
 from dear_jax.data import samplers
+from dear_jax.data import twins
 from dear_jax.training import configs
 
 
@@ -14,11 +15,12 @@ class Splits(NamedTuple):
   """Samplers that share no sample.
 
   Attributes:
-    train: Has no end: fresh samples, or one epoch after the other.
+    train: Has no end: fresh samples, or one epoch after the other. With a
+      contrastive loss, every sample has a twin behind it.
     val: A fixed set, in batches of equal size; iterating gives all of them.
     test: The same.
   """
-  train: samplers.TaskSampler
+  train: Union[samplers.TaskSampler, twins.TwinSampler]
   val: samplers.TaskSampler
   test: samplers.TaskSampler
 
@@ -70,10 +72,12 @@ def from_config(config: configs.TrainConfig, task: str, *,
   common: Dict[str, Any] = dict(batch_size=config.batch_size, seed=config.seed,
                 cache_dir=config.data_cache, with_lengths=with_lengths,
                 graphs=config.graphs)
+  train = samplers.make_sampler(
+      task, size=config.train_sizes, split='train',
+      num_samples=config.train_samples, **common)
   return Splits(
-      train=samplers.make_sampler(
-          task, size=config.train_sizes, split='train',
-          num_samples=config.train_samples, **common),
+      train=(twins.TwinSampler(train, task=task, seed=config.seed)
+             if config.contrastive_weight else train),
       val=fixed_set(task, size=config.val_size, split='val',
                     num_samples=config.val_samples, **common),
       test=fixed_set(task, size=config.test_size, split='test',

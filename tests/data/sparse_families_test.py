@@ -81,8 +81,9 @@ def test_large_graphs(graphs):
     assert np.mean(batch.outputs[0]['pi'] != np.arange(size)) > 0.9
 
 
-def test_weights():
-  batch = _sampler('tree', 50, 2, task='bellman_ford').batch(0)
+@pytest.mark.parametrize('task', ['bellman_ford', 'dijkstra', 'mst_prim'])
+def test_weights(task):
+  batch = _sampler('tree', 50, 2, task=task).batch(0)
   for question, outputs in zip(*batch):
     matrix = question['adj'].matrix()
     np.testing.assert_array_equal(matrix, matrix.T)
@@ -93,7 +94,7 @@ def test_weights():
 
 
 @pytest.mark.parametrize('kwargs, message', [
-    (dict(task='dfs'), "bellman_ford and bfs, not for 'dfs'"),
+    (dict(task='dfs'), "bellman_ford, bfs, .*, not for 'dfs'"),
     (dict(graphs='er'), 'choose from sparse_er, path'),
     (dict(graphs='tree', mean_degree=8), 'graphs=sparse_er, not'),
     (dict(mean_degree=-1), 'above 0, got -1'),

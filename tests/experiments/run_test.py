@@ -83,10 +83,11 @@ def test_flags_override_the_preset(run):
 
 def test_the_best_settings_depend_on_the_task(run):
   best = config_of(run, '--preset=best', '--algorithm=bfs')
-  assert (best.scalars, best.self_loops) == ('differences', False)
+  assert (best.scalars, best.self_loops) == ('units', False)
   assert best == configs.PRESETS['best']
   pairs = config_of(run, '--preset=best', '--algorithm=floyd_warshall')
-  assert (pairs.processor, pairs.edge_pointers) == ('dear_edge', 'triplet')
+  assert (pairs.processor, pairs.edge_pointers, pairs.scalars) == (
+      'dear_edge', 'triplet', 'differences')
   both = config_of(run, '--preset=best', '--algorithm=bfs,floyd_warshall')
   assert both.processor == 'dear_edge'
   own = config_of(run, '--preset=best', '--algorithm=floyd_warshall',

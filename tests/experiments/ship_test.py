@@ -25,7 +25,7 @@ def _runs(tmp_path_factory):
   loop.train(configs.TrainConfig(
       algorithms=('minimum',), batch_size=4, hidden_size=8, train_steps=1,
       train_sizes=(4, 4), val_size=4, test_size=6, val_samples=4,
-      test_samples=4, scalars='differences', self_loops=False), first)
+      test_samples=4, scalars='units', self_loops=False), first)
   shutil.copytree(first, second, dirs_exist_ok=True)
   for name, change in (('config.json', {'seed': 2}), ('result.json', {})):
     found = json.loads((second / name).read_text())

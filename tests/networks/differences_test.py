@@ -110,8 +110,26 @@ def test_layouts_agree_and_all_of_it_trains(task, scalars):
   np.testing.assert_allclose(losses, losses[0], rtol=1e-5)
 
 
+@pytest.mark.parametrize('scalars, is_same', [
+    ('units', True), ('differences', False)])
+def test_what_weights_are_measured_in(scalars, is_same):
+  spec, batch = _batch('bellman_ford')
+  inputs = [type(x)(x.name, x.location, x.type_, 40 * x.data)
+            if x.name == 'A' else x for x in batch.features.inputs]
+  other = batch._replace(features=batch.features._replace(inputs=inputs))
+  factory = dear_jax.get_processor_factory(
+      'dear_pgn', gradient='one_step', solver=dear_jax.SolverConfig(
+          method='picard', max_iter=3, select='last'))
+  model = dear_jax.DEARModel(spec, batch, factory, hidden_dim=8,
+                             scalars=scalars)
+  model.init(batch.features, 0)
+  one, two = (model.compute_grad(jax.random.PRNGKey(0), x)[0]
+              for x in (batch, other))
+  assert (abs(one - two) < 1e-5) == is_same
+
+
 def test_an_unknown_encoding():
   spec, batch = _batch('search')
-  with pytest.raises(ValueError, match='differences, relative, got .squares'):
+  with pytest.raises(ValueError, match='relative, units, got .squares'):
     dear_jax.DEARModel(spec, batch, dear_jax.get_processor_factory('dear_pgn'),
                        scalars='squares')

@@ -110,11 +110,12 @@ def test_signed_keys_keep_their_signs():
   np.testing.assert_allclose(found.problems['key'][0], [-0.5, 1, -0.1])
 
 
-def test_large_weights_are_scaled_graph_by_graph():
+def test_weights_are_scaled_graph_by_graph():
   adj = np.array([[0, 4], [4, 0]])
-  found = questions.read('bellman_ford', (np.stack([adj, adj / 8]), 0), {},
+  graphs = np.stack([adj, adj / 8, adj / 400, 0 * adj])
+  found = questions.read('bellman_ford', (graphs, 0), {},
                          min_size=2).problems['A']
-  np.testing.assert_allclose(found[:, 0, 1], [1, 0.5])
+  np.testing.assert_allclose(found[:, 0, 1], [1, 0.5, 1, 0])
 
 
 def test_networkx_graphs():

@@ -384,3 +384,14 @@ def test_settings_are_kept():
   reasoner = dear_jax.Reasoner(config, model.params)
   assert 'minimum(keys)' in repr(reasoner)
   assert dataclasses.asdict(reasoner.config)['hidden_size'] == 8
+
+
+def test_a_shipped_reasoner_does_not_mind_what_weights_are_measured_in():
+  reasoner = dear_jax.load('mst_prim', verbose=False)
+  rng = np.random.default_rng(0)
+  weights = np.triu(rng.random((12, 12)) * (rng.random((12, 12)) < 0.5), 1)
+  weights += weights.T
+  answers = [reasoner(adj=unit * weights, source=3)['pi']
+             for unit in (1.0, 0.01, 300.0)]
+  for answer in answers[1:]:
+    np.testing.assert_array_equal(answer, answers[0])

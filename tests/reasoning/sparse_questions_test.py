@@ -106,6 +106,11 @@ def test_large_ones_become_edges():
     (([0, 1], [1, 0], [1, 1, 1], 2), r'a row of 2, .* shape \[3\]'),
     (([0, 1], [1, 0], [2, 2], 2), 'bfs knows no weights, but the edge'),
     (([0, 1], [1, 0], [0, 0], 2), 'from 0 to 1 has a weight of 0'),
+    (([0, 1, 1, 2], [1, 0, 2, 1]), 'end in its number of nodes if'),
+    (([0, 1], [1, 0], [1, 1]), 'end in its number of nodes if'),
+    (([0, 1], [1, 0], None), 'end in its number of nodes if'),
+    (([0, 1, 2], [1, 2, 0], '3'), 'end in its number of nodes if'),
+    (([0, 1], [1, 0], 10**15), '48,000,000,000,000,000 bytes'),
     ([sparse.eye(3), sparse.eye(3)], 'list of questions'),
     ([np.eye(3), np.eye(4)], 'list of questions'),
 ])
@@ -189,6 +194,17 @@ def test_a_list_of_questions_is_answered_by_a_list():
   assert reasoner.check(adj=_PATH, source=0).truth['pi'].tolist() == [0, 0, 1]
   with pytest.raises(ValueError, match='adj of question 1 is a batch'):
     reasoner([asked[0], dict(adj=matrix[None], source=0)])
+  with pytest.raises(ValueError, match='Question 1 of the list: senders of'):
+    reasoner([asked[0], dict(adj=([9], [0], 2), source=0)])
+  with pytest.raises(ValueError, match='dictionary .* question 1 is int'):
+    reasoner([asked[0], 3])
+
+
+def test_states_that_do_not_fit_are_refused(monkeypatch):
+  reasoner = _reasoner()
+  monkeypatch.setattr(free_memory, 'available', lambda: 3 * 48)
+  with pytest.raises(ValueError, match='3 nodes with states of .* 144 bytes'):
+    reasoner(adj=_PATH, source=1)
 
 
 def test_what_cannot_be_packed_is_answered_with_a_matrix(monkeypatch):
@@ -196,8 +212,8 @@ def test_what_cannot_be_packed_is_answered_with_a_matrix(monkeypatch):
   matrix = np.eye(3, k=1) + np.eye(3, k=-1)
   found, = reasoner([dict(adj=_PATH, source=1)])
   np.testing.assert_array_equal(found['pi'], reasoner(matrix, 1)['pi'])
-  monkeypatch.setattr(free_memory, 'available', lambda: 10)
-  with pytest.raises(ValueError, match='3 x 3 pairs .* 10 bytes'):
+  monkeypatch.setattr(free_memory, 'available', lambda: 200)
+  with pytest.raises(ValueError, match='3 x 3 pairs .* 200 bytes'):
     reasoner(adj=_PATH, source=1)
 
 

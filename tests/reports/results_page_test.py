@@ -8,8 +8,10 @@ import re
 
 from dear_jax.reports import campaign_figures
 from dear_jax.reports import collected
+from dear_jax.reports import inference_table
 from dear_jax.reports import loss_charts
 from dear_jax.reports import paper_figures
+from dear_jax.reports import parts_table
 from dear_jax.reports import readme_table
 from dear_jax.reports import results_page
 from dear_jax.training import campaigns
@@ -53,7 +55,8 @@ def rows_of(page, heading):
 
 def test_the_page_is_what_the_files_give():
   page = (DOCS / 'results.md').read_text(encoding='utf-8')
-  made = results_page.make_page(collected.read_all(RUNS), declared.RUNS)
+  made = results_page.make_page(collected.read_all(RUNS), declared.RUNS,
+                                inference_table.read(DOCS / 'results'))
   assert page == made, (
       'python experiments/reproduce.py --collect writes it anew.')
 
@@ -166,6 +169,31 @@ def test_what_goes_beyond_the_paper_stands_beside_runs_without_it():
   assert row()[0] == results_page.MISSING
 
 
+def test_what_every_part_gains_is_of_the_same_seeds():
+  runs = {x.name: x for x in declared.RUNS}
+  result = lambda name, score: result_of(runs[name], score)
+  results = [
+      result('best_bfs_seed1', 0.9), result('best_bfs_seed2', 0.8),
+      result('best_dfs_seed1', 0.5), result('plain_bfs_seed1', 0.7),
+      result('plain_dfs_seed1', 0.4), result('plain_minimum_seed1', 0.3),
+      result('with_loops_bfs_seed1', 0.85), result('with_loops_bfs_seed2', 0.8)]
+  rows = parts_table.make_rows(results, declared.RUNS, 'missing')
+  found = {(row[0].split(' (')[0], row[1]): row[2:] for row in rows}
+  everything, loops = 'all of it', 'hidden edges of nodes to themselves'
+  assert found[everything, '`bfs`'] == ['90.00', '70.00', '+20.00', '1']
+  # There is nothing to compare it with.
+  assert not [x for x in found if x == (everything, '`minimum`')]
+  left, = [x for x in found if x[0] == everything and '`minimum`' in x[1]]
+  assert '`search`' in left[1] and '`bfs`' not in left[1]
+  assert found[left] == ['', 'missing', '', '']
+  assert found[everything, 'mean of 2 of 11 tasks'] == [
+      '70.00', '55.00', '+15.00', '']
+  assert found[loops, '`bfs`'] == ['85.00', '82.50', '+2.50 ± 3.54', '1, 2']
+  assert not [x for x in found if x[0] == loops and 'mean' in x[1]]
+  assert '| all of it (default settings) | `bfs` | 90.00 | 70.00 |' in (
+      results_page.make_page(results, declared.RUNS))
+
+
 def test_both_rules_of_selection_are_shown():
   entry = next(x for x in declared.RUNS if x.group == 'best')
   result = result_of(entry)
@@ -233,6 +261,37 @@ def test_a_share_just_below_is_not_shown_as_met():
   assert low.show(result) == '**98.9 %**'
   result['solver']['last_tenth']['converged'] = 0.99
   assert low.show(result) == '99.0 %'
+
+
+def test_seconds_a_sample(tmp_path):
+  heading = 'Seconds a sample'
+  row = lambda task, seconds: dict(
+      task=task, samples=8, nar_steps=63, dear_steps=6.25,
+      nar_seconds=seconds, dear_seconds=0.1)
+  assert inference_table.read(tmp_path) is None
+  page = results_page.make_page([], declared.RUNS)
+  assert 'Not run yet (`python experiments/benchmark_inference.py`).' in page
+  (tmp_path / inference_table.FILE).write_text(json.dumps(dict(
+      command='python some.py', size=64, device='cpu', cores=2,
+      rows=[row('minimum', 0.25), row('binary_search', 0.02)])))
+  page = results_page.make_page([], declared.RUNS,
+                                inference_table.read(tmp_path))
+  rows = rows_of(page, heading)
+  assert set(rows) == {f'`{x}`' for x in declared.TASKS}
+  assert rows['`minimum`'] == ['63.0', '0.2500', '6.2', '0.1000', '2.50',
+                               '0.0684', '0.0174', '3.93']
+  assert rows['`binary_search`'][3:] == ['0.1000', '0.20', '', '', '']
+  assert rows['`bfs`'] == ['not run yet', '', '', '', '', '0.0094', '0.0137',
+                           '0.69']
+  assert 'of 8 test samples of size 64' in page
+
+
+def test_all_tasks_of_the_paper_were_timed():
+  measured = inference_table.read(DOCS / 'results')
+  assert [x['task'] for x in measured['rows']] == list(declared.TASKS)
+  assert set(paper_figures.SECONDS) | {'binary_search'} == set(declared.TASKS)
+  for row in measured['rows']:
+    assert row['nar_seconds'] > 0 and row['dear_seconds'] > 0
 
 
 def test_variants_and_losses(tmp_path):

@@ -45,8 +45,9 @@ def test_same_run_with_and_without(tmp_path, monkeypatch):
   threads = []
   compile_one = programs.Program.compile
   with monkeypatch.context() as patch:
-    patch.setattr(programs.Program, 'compile', lambda self, *args: (
-        threads.append(threading.current_thread()), compile_one(self, *args)))
+    patch.setattr(programs.Program, 'compile', lambda self, *args, **kwargs: (
+        threads.append(threading.current_thread()),
+        compile_one(self, *args, **kwargs)))
     model = _train(tmp_path / 'with', monkeypatch)
   # Two sizes and the validation, each of them once, none where it is run.
   assert len(threads) == 3
@@ -113,6 +114,7 @@ def test_a_signal_while_it_compiles(script, monkeypatch, tmp_path):
 class _Model:
   """Compiles when it is told to."""
   compiles_ahead = True
+  tracing_takes = 0.0
 
   def __init__(self):
     self.begun = []
@@ -122,8 +124,10 @@ class _Model:
     del training
     return features
 
-  def compile_feedback(self, feedback, unused_index):
+  def compile_feedback(self, feedback, unused_index, traced):
     self.begun.append(feedback.features)
+    time.sleep(self.tracing_takes)
+    traced.set()
     assert self.go_on.acquire(timeout=10)
 
   def compile_evaluate(self, feedback, unused_index, unused_radius):
@@ -167,6 +171,43 @@ def test_in_the_order_of_need_and_once(parts):
     compiler.meet(ahead.TRAINING, 0, _batch(8))
   assert model.begun == ['size 8', 'size 9', 'evaluation, size 64', 'size 10']
   assert not said.getvalue().strip('\0')  # nobody waits twice
+
+
+def test_the_first_is_traced_before_others_are_looked_for(parts):
+  model, _, _, _, compiler = parts
+  model.tracing_takes = 0.1
+  with compiler:
+    compiler.expect(1, [_batch(8)])
+    began = time.monotonic()
+    compiler.expect(3, [_batch(9)])
+    assert time.monotonic() - began > 0.05
+    for _ in range(2):
+      model.go_on.release()
+    compiler.meet(ahead.TRAINING, 0, _batch(9))
+  assert model.begun == ['size 8', 'size 9']
+
+
+def test_programs_are_traced_one_at_a_time():
+  at_work, most = [], []
+
+  def fun(x):
+    at_work.append(x)
+    most.append(len(at_work))
+    time.sleep(0.02)
+    at_work.pop()
+    return x
+
+  program = programs.Program(fun, batch=0)
+  events = [threading.Event() for _ in range(3)]
+  threads = [threading.Thread(target=program.compile, args=[jnp.ones(n)],
+                              kwargs={'traced': event})
+             for n, event in enumerate(events, start=1)]
+  for thread in threads:
+    thread.start()
+  for thread in threads:
+    thread.join()
+  assert most == [1, 1, 1]
+  assert all(event.is_set() for event in events)
 
 
 def test_what_is_not_begun_is_dropped_at_the_end(parts):

@@ -44,6 +44,18 @@ def test_wrong_flags_are_one_sentence(flags, message):
   assert len(err.strip().splitlines()) == 1
 
 
+def test_a_port_that_is_taken_is_one_sentence():
+  with socket.socket() as taken:
+    taken.bind(('', 0))
+    taken.listen()
+    port = taken.getsockname()[1]
+    code, _, err = commands.Command('run.py')(
+        '--algorithm=bfs', f'--coordinator=localhost:{port}', '--num_hosts=2',
+        '--host=0')
+  assert code == 2 and f'port {port} is not free on this host' in err
+  assert len(err.strip().splitlines()) == 1
+
+
 def test_right_flags():
   host_flags.check(None, None, None)
   host_flags.check(None, None, None, distributed=True)

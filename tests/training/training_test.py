@@ -180,7 +180,7 @@ class TestConfig:
         # Losses and what is kept.
         'jacobian_weight': 1e-4, 'jacobian_fraction': 1.0,
         'residual_weight': 0.0, 'wanted_steps': 0.0, 'noise_stddev': 0.0,
-        'average': False, 'select': 'best',
+        'contrastive_weight': 0.0, 'average': False, 'select': 'best',
         # The parts that have a switch.
         'cgp': False, 'stochastic_depth': False, 'align_to': None,
         # The protocol.
