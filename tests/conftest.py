@@ -12,7 +12,10 @@ import warnings
 # into compiling programs that run once, so compile them without optimisation.
 os.environ['JAX_PLATFORMS'] = 'cpu'
 _XLA_FLAGS = ['--xla_backend_optimization_level=0',
-              '--xla_llvm_disable_expensive_passes=true']
+              '--xla_llvm_disable_expensive_passes=true',
+              # Otherwise two devices of one processor may wait for ever, each
+              # in another exchange (experiments/benchmark_devices.py).
+              '--xla_cpu_enable_concurrency_optimized_scheduler=false']
 if metadata.version('jaxlib').startswith('0.10.'):
   # The older emitters take half the time, and a file of its own for every
   # thread takes some, too. Other versions may not know these two, and XLA ends
