@@ -17,7 +17,7 @@ SHORT = tuple(task for task in TASKS if task not in LONG)
 # Those on arrays; all others have a graph.
 ARRAYS = ('binary_search', 'minimum', 'insertion_sort', 'search')
 GRAPHS = tuple(task for task in TASKS if task not in ARRAYS)
-# Those with weights, to which the preset best gives units.
+# Those with weights, of which the preset best makes more.
 WEIGHTED = ('bellman_ford', 'dag_shortest_paths', 'mst_prim')
 
 NAR = dict(model='nar', processor='pgn')
@@ -36,6 +36,8 @@ RUNS = [
     *campaigns.rows('parts', GRAPHS, label='no_differences', scalars='linear',
                     **ALL_BUT_ONE),
     *campaigns.rows('parts', WEIGHTED, label='no_units', scalars='differences',
+                    **ALL_BUT_ONE),
+    *campaigns.rows('parts', WEIGHTED, label='no_relative', scalars='units',
                     **ALL_BUT_ONE),
     *campaigns.rows('parts', GRAPHS, label='with_loops', self_loops=True,
                     **ALL_BUT_ONE),
@@ -69,6 +71,8 @@ RUNS = [
     # The best that we have for a task that nothing else helps.
     *campaigns.rows('variants', ('mst_prim',), label='relative', preset='best',
                     scalars='relative', wanted_steps=20, train_steps=3_000),
+    *campaigns.rows('variants', ('mst_prim',), label='long_units',
+                    preset='best', scalars='units', train_steps=10_000),
     *campaigns.rows('variants', ('floyd_warshall', 'dfs', 'insertion_sort'),
                     label='triplet', processor='dear_triplet_mpnn',
                     train_steps=5_000),

@@ -26,6 +26,12 @@ FROM_CLRS = (
     'naive_string_matcher', 'optimal_bst', 'quickselect', 'quicksort',
     'segments_intersect', 'task_scheduling', 'topological_sort')
 
+# Tasks whose edges all weigh the same, though CLRS has a number for each.
+EQUAL_EDGES = (
+    'articulation_points', 'bfs', 'bipartite_matching', 'bridges', 'dfs',
+    'strongly_connected_components', 'strongly_connected_components_local',
+    'topological_sort')
+
 # The answers of these depend on nothing but the order of keys and target, so
 # that `twins` can draw others with the same.
 WITH_TWINS = ('binary_search', 'bubble_sort', 'heapsort', 'insertion_sort',

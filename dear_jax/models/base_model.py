@@ -46,7 +46,7 @@ class ReasonerModel(programs.CompilesAhead, clrs.models.BaselineModel):
     self._coding = dict(restrict_pointers=restrict_pointers,
                         edge_pointers=edge_pointers,
                         scalars=differences.of_net(scalars))
-    self._own_units = scalars == 'units'
+    self._own_units = differences.has_units(scalars)
     self._self_loops = self_loops
     self._average = average
     self._devices = devices.Devices()

@@ -118,7 +118,8 @@ class DEARModel(base_model.ReasonerModel):
         ('clrs'), or one that sees all pairs of three nodes ('triplet').
       scalars: How numbers are encoded: each by a 'linear' layer, as in CLRS, or
         with their 'differences', which tells close ones apart, with those
-        between numbers of edges ('relative'), or in their graph's own 'units'.
+        between numbers of edges ('relative'); 'units' and 'relative_units' are
+        the last two with the numbers of edges in a unit of their graph.
       self_loops: Whether the network sees which nodes have an edge to
         themselves. They change no answer, unless every pair of nodes has one;
         then they are seen.

@@ -33,9 +33,15 @@ def check(scalars: str) -> None:
                      f'{scalars!r}.')
 
 
+def has_units(scalars: str) -> bool:
+  """Whether the numbers of edges are in units of their graph."""
+  return scalars in ('units', 'relative_units')
+
+
 def of_net(scalars: str) -> str:
   """How a net encodes numbers; units are chosen before it gets any."""
-  return 'differences' if scalars == 'units' else scalars
+  return {'units': 'differences', 'relative_units': 'relative'}.get(
+      scalars, scalars)
 
 
 def of_nodes(inputs: Sequence[clrs.DataPoint]) -> Optional[_Array]:

@@ -41,7 +41,7 @@ KINDS = (*(PREFIX + kind for kind in CLRS_KINDS), PGN_EDGES, EDGE)
 OWN_KINDS = ('dear_pgn', 'dear_triplet_mpnn')
 NORMS = ('layer', 'granola')
 # How numbers are encoded.
-SCALARS = ('linear', 'differences', 'relative', 'units')
+SCALARS = ('linear', 'differences', 'relative', 'units', 'relative_units')
 EDGE_POINTERS = ('clrs', 'triplet', 'paths')  # their decoders
 
 # The kinds of users, with the prefix, and what their processors are made from.

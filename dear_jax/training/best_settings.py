@@ -16,13 +16,18 @@ def for_tasks(algorithms: Sequence[str]) -> Dict[str, Any]:
   """
   # pylint: disable=g-import-not-at-top
   import clrs
+  from dear_jax.data import task_names
   from dear_jax.data import tasks
+  found: Dict[str, Any] = {}
   for algorithm in algorithms:
-    for stage, location, type_ in tasks.spec_of(algorithm).values():
-      if (stage, location, type_) == (
-          clrs.Stage.OUTPUT, clrs.Location.EDGE, clrs.Type.POINTER):
-        # Every pair of nodes points to a third one: pairs need states. Units
-        # of weights have not been tried with these.
-        return dict(processor='dear_edge', edge_pointers='triplet',
-                    scalars='differences')
-  return {}
+    probes = set(tasks.spec_of(algorithm).values())
+    if (clrs.Stage.OUTPUT, clrs.Location.EDGE, clrs.Type.POINTER) in probes:
+      # Every pair of nodes points to a third one: pairs need states. Units
+      # of weights have not been tried with these.
+      return dict(processor='dear_edge', edge_pointers='triplet',
+                  scalars='differences')
+    if algorithm not in task_names.EQUAL_EDGES and (
+        clrs.Stage.INPUT, clrs.Location.EDGE, clrs.Type.SCALAR) in probes:
+      # Which edges of a node are light is worth knowing where they differ.
+      found = dict(scalars='relative_units')
+  return found

@@ -92,8 +92,9 @@ class TrainConfig:
       'linear', 'How numbers are encoded: each on its own, as in CLRS '
       '(linear), or also by how they differ, at several scales, from those of '
       'other nodes and of the graph (differences), and of edges that begin or '
-      'end where an edge does (relative); or by differences, and of edges in a '
-      'unit of their graph (units).', choices=kinds.SCALARS)
+      'end where an edge does (relative); or by differences (units) or '
+      'relative (relative_units), with those of edges in a unit of their '
+      'graph.', choices=kinds.SCALARS)
   self_loops: bool = setting(
       True, 'Whether the network sees which nodes have an edge to themselves, '
       'which CLRS draws like any other. They change no answer, unless every '

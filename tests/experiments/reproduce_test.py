@@ -38,8 +38,8 @@ def test_the_list():
   campaigns.check(entries)
   count = lambda group: sum(x.group == group for x in entries)
   assert {x.group: count(x.group) for x in entries} == {
-      'trust': 22, 'plain': 22, 'dear': 33, 'best': 22, 'parts': 38,
-      'long': 33, 'paper': 11, 'nar': 11, 'variants': 12}
+      'trust': 22, 'plain': 22, 'dear': 33, 'best': 22, 'parts': 44,
+      'long': 33, 'paper': 11, 'nar': 11, 'variants': 13}
   # Of every seed that a shorter run has.
   continued = {x.name: x.continues for x in entries if x.continues}
   assert len(continued) == 3 * 22
@@ -50,6 +50,7 @@ def test_the_list():
   assert configs['trust_dfs_seed2'].train_steps == 2_000
   assert configs['best_floyd_warshall_seed1'].processor == 'dear_edge'
   assert configs['best_bfs_seed1'].scalars == 'units'
+  assert configs['best_mst_prim_seed1'].scalars == 'relative_units'
   assert configs['paper_bfs_seed1'].gradient == 'implicit'
   assert configs['paper_bfs_seed1'].train_steps == 10_000
   assert {x.task for x in entries if x.group == 'nar'

@@ -85,6 +85,9 @@ def test_the_best_settings_depend_on_the_task(run):
   best = config_of(run, '--preset=best', '--algorithm=bfs')
   assert (best.scalars, best.self_loops) == ('units', False)
   assert best == configs.PRESETS['best']
+  for algorithm in ('mst_prim', 'bfs,dijkstra'):
+    weighted = config_of(run, '--preset=best', f'--algorithm={algorithm}')
+    assert (weighted.scalars, weighted.self_loops) == ('relative_units', False)
   pairs = config_of(run, '--preset=best', '--algorithm=floyd_warshall')
   assert (pairs.processor, pairs.edge_pointers, pairs.scalars) == (
       'dear_edge', 'triplet', 'differences')

@@ -111,7 +111,7 @@ def test_layouts_agree_and_all_of_it_trains(task, scalars):
 
 
 @pytest.mark.parametrize('scalars, is_same', [
-    ('units', True), ('differences', False)])
+    ('units', True), ('relative_units', True), ('differences', False)])
 def test_what_weights_are_measured_in(scalars, is_same):
   spec, batch = _batch('bellman_ford')
   inputs = [type(x)(x.name, x.location, x.type_, 40 * x.data)
@@ -130,6 +130,6 @@ def test_what_weights_are_measured_in(scalars, is_same):
 
 def test_an_unknown_encoding():
   spec, batch = _batch('search')
-  with pytest.raises(ValueError, match='relative, units, got .squares'):
+  with pytest.raises(ValueError, match='units, relative_units, got .squares'):
     dear_jax.DEARModel(spec, batch, dear_jax.get_processor_factory('dear_pgn'),
                        scalars='squares')
