@@ -13,8 +13,9 @@ Examples:
 For tasks on graphs whose output is a pointer of every node. Prints tables in
 Markdown on stdout: the share of right nodes by their depth in the true tree, by
 the order in which a depth-first search would visit them, by the number of their
-edges and by their own number; and what was said where it was wrong. Writes all
-of it to errors.json in the run folder, or elsewhere with --output.
+edges and by their own number; and what was said where it was wrong. Of spanning
+trees (mst_prim) also how much heavier the edges are that were said in error.
+Writes all of it to errors.json in the run folder, or elsewhere with --output.
 """
 
 import os
@@ -33,9 +34,12 @@ _OUTPUT = flags.DEFINE_string(
     'output', None, 'file to write (default: RUN_FOLDER/errors.json)')
 cli.define_import()
 
+# Quantiles of how heavy edges are.
+_SHARES = (0.1, 0.25, 0.5, 0.75, 0.9)
+
 
 def find(run, size):
-  """The true pointers, those that are said, and the edges of all samples."""
+  """Of all samples the true pointers, those that are said, edges, weights."""
   import clrs
   import jax
   import numpy as np
@@ -43,7 +47,7 @@ def find(run, size):
   key = jax.random.fold_in(jax.random.PRNGKey(run.config.seed), 1)
   with cli.failing(code=1):
     model = run.model(test_set)
-  truth, said, adj = [], [], []
+  truth, said, adj, weights = [], [], [], []
   for feedback in test_set:
     inputs = {x.name: x.data for x in feedback.features.inputs}
     outputs = [x for x in feedback.outputs if x.location == clrs.Location.NODE
@@ -55,9 +59,11 @@ def find(run, size):
     truth.append(np.asarray(outputs[0].data).astype(int))
     said.append(np.asarray(preds[outputs[0].name].data).astype(int))
     adj.append(np.asarray(inputs['adj']))
+    # Tasks of one's own may have none.
+    weights.append(np.asarray(inputs.get('A', inputs['adj'])))
     cli.progress(f'{sum(map(len, truth))} samples')
   cli.progress('')
-  return [np.concatenate(x) for x in (truth, said, adj)]
+  return [np.concatenate(x) for x in (truth, said, adj, weights)]
 
 
 def main(argv):
@@ -67,8 +73,9 @@ def main(argv):
   cli.check_output(_OUTPUT, output)
   cli.prepare()
   from dear_jax.reports import error_groups
+  import numpy as np
   size = _SIZE.value or run.config.test_size
-  truth, said, adj = find(run, size)
+  truth, said, adj, weights = find(run, size)
   right = truth == said
   by_rule = float((truth == error_groups.highest_below(adj)).mean())
   print(f'{run.algorithm}, {len(truth)} samples of size {size}: '
@@ -88,10 +95,21 @@ def main(argv):
   if places.size:
     cli.print_table(['said in place of the right node', 'of the wrong nodes'],
                     [[name, f'{share:.3f}'] for name, share in wrong.items()])
+  heavier = {}
+  if run.algorithm == 'mst_prim':
+    values = error_groups.excess(truth, said, weights)
+    heavier = dict(edges=len(values), **{
+        f'{share:.2f}': float(np.quantile(values, share))
+        for share in _SHARES if len(values)})
+    cli.print_table(
+        ['share of the edges that are not of the tree', 'weight, of that of '
+         'the heaviest edge between their ends at the most'],
+        [[share, f'{x:.3f}'] for share, x in heavier.items()
+         if share != 'edges'])
   cli.write_json(output, dict(
       algorithm=run.algorithm, size=size, samples=len(truth),
       right=float(right.mean()), highest_below=by_rule, tables=tables,
-      instead=wrong))
+      instead=wrong, heavier=heavier))
 
 
 if __name__ == '__main__':

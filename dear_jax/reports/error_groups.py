@@ -73,6 +73,45 @@ def instead(truth: _Array, said: _Array) -> _Array:
       [0, 1, 2], 3)
 
 
+def excess(truth: _Array, said: _Array, weights: _Array) -> _Array:
+  """How much heavier than necessary the edges are that are said in error.
+
+  An edge that is not in a lightest spanning tree closes a cycle with it, on
+  which it is the heaviest. If it is hardly heavier than the next one, it was a
+  close call.
+
+  Args:
+    truth: [B, N], pointers that make up lightest spanning trees.
+    said: [B, N], other pointers.
+    weights: [B, N, N], of the edges.
+
+  Returns:
+    [K], for every edge that is said and not in the tree: its weight as a
+    multiple of the heaviest one of the tree on that cycle.
+  """
+  found = []
+  for parents, others, weight in zip(truth, said, weights):
+    for node in np.flatnonzero(others != parents):
+      other = others[node]
+      if other == node or parents[other] == node:
+        continue  # no edge, or one of the tree in the wrong direction
+      first, second = (_path(parents, x) for x in (node, other))
+      if first[-1] != second[-1]:
+        continue  # of two trees
+      apart = set(first) ^ set(second)  # but for the node where paths meet
+      found.append(weight[node, other]
+                   / max(weight[x, parents[x]] for x in apart))
+  return np.asarray(found, float)
+
+
+def _path(parents: _Array, node: int) -> List[int]:
+  """The nodes from this one to its root."""
+  path = [int(node)]
+  while parents[path[-1]] != path[-1]:
+    path.append(int(parents[path[-1]]))
+  return path
+
+
 def highest_below(adj: _Array) -> _Array:
   """What a rule says that looks at the numbers of neighbours, and no further.
 

@@ -69,3 +69,17 @@ def test_what_describes_a_node():
   np.testing.assert_array_equal(error_groups.highest_below(adj),
                                 [[0, 1, 2, 1, 4, 5, 6]])
   assert adj[0, 0, 0] == 1  # it is not touched
+
+
+def test_how_much_heavier_an_edge_is_than_what_it_is_said_for():
+  # A path 0 - 1 - 2 - 3 with weights 1, 4 and 2; (3, 0) weighs 5.
+  weights = np.zeros((1, 5, 5))
+  for i, j, weight in ((0, 1, 1), (1, 2, 4), (2, 3, 2), (3, 0, 5), (3, 1, 6)):
+    weights[0, i, j] = weights[0, j, i] = weight
+  truth = np.array([[0, 0, 1, 2, 4]])
+  excess = lambda *said: error_groups.excess(
+      truth, np.array([said]), weights).tolist()
+  assert excess(0, 0, 1, 0, 4) == [5 / 4]
+  assert excess(0, 3, 1, 1, 4) == [6 / 4, 6 / 4]
+  # The right tree, its edges the wrong way around, itself, another tree.
+  assert not excess(0, 0, 1, 2, 4) and not excess(0, 2, 3, 3, 0)
