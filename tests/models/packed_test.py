@@ -69,7 +69,8 @@ def _compare(model, batch, found, atol=1e-4):
     ('dag_shortest_paths', {}),
     # Edges that are there for messages alone have no part in comparisons.
     ('dag_shortest_paths', dict(scalars='relative')),
-    ('dag_shortest_paths', dict(scalars='relative_units')),
+    # Nothing converges here, and rounding grows from step to step.
+    ('dag_shortest_paths', dict(scalars='relative_units', max_iter=3)),
 ])
 def test_answers_are_those_with_matrices(task, kwargs):
   model = _model(task, **kwargs)

@@ -138,9 +138,13 @@ def params_of(folder, step=None):
 
 def train_here(task, folder, upto, resume=False):
   """On one device of this process."""
-  with jax.enable_x64(True):
+  # For all threads: programs are compiled in others, too.
+  jax.config.update('jax_enable_x64', True)
+  try:
     loop.train(host_worker.config(task), folder, resume=resume,
                should_stop=lambda step: step == upto)
+  finally:
+    jax.config.update('jax_enable_x64', False)
 
 
 def assert_same_training(folder, other, step):
