@@ -10,8 +10,9 @@ from dear_jax.training import campaigns
 # What is left out, by the labels of the runs without it.
 _WITHOUT = {
     'plain': 'all of it (default settings)',
-    'no_differences': 'differences and units of numbers (`--scalars=linear`)',
-    'no_units': 'units of weights (`--scalars=differences`)',
+    'no_differences': 'all that is known of numbers (`--scalars=linear`)',
+    'no_units': 'units and comparisons of weights (`--scalars=differences`)',
+    'no_relative': 'comparisons of weights (`--scalars=units`)',
     'with_loops': 'hidden edges of nodes to themselves (`--self_loops`)',
     'no_pairs': 'states on pairs (`--processor=dear_pgn`)',
     'no_triplets': 'the decoder of triplets (`--edge_pointers=clrs`)',

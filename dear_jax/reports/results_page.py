@@ -288,7 +288,8 @@ def _nar(results, entries) -> List[str]:
 _VARIANTS = {'nar_learned': 'NAR, learnt termination', 'cgp': 'DEAR with CGP',
              'gas': 'DEAR, aligned (GAS)', 'triplet': 'DEAR, Triplet-MPNN',
              'relative': '`--preset=best --scalars=relative '
-                         '--wanted_steps=20`'}
+                         '--wanted_steps=20`',
+             'long_units': '`--preset=best --scalars=units`'}
 
 
 def _variants(results, entries) -> List[str]:
