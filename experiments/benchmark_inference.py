@@ -61,7 +61,8 @@ def models_of(task):
   from dear_jax.reasoning import sources
   from dear_jax.training import builders
   trained, params, _ = sources.read(task)
-  reasoner = dear_jax.load(task, criterion=trained.criterion, verbose=False)
+  reasoner = dear_jax.load(task, criterion=trained.for_test.criterion,
+                           verbose=False)
   sampler = dear_jax.make_sampler(
       task, size=_SIZE.value, batch_size=1, seed=reasoner.config.seed,
       split='test', with_lengths=True)

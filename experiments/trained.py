@@ -47,7 +47,7 @@ class Run:
       from dear_jax.training import checkpoints
     cli.import_parts()
     with cli.failing(checkpoints.RunError), logs.quiet_absl():
-      self.config = configs.load_config(folder)
+      self.config = configs.load_config(folder).for_test
       self.params = checkpoints.load_kept(folder)
     if len(self.config.algorithms) > 1:
       cli.fail(f'{folder} was trained on {len(self.config.algorithms)} '

@@ -428,7 +428,7 @@ def load(source: Union[str, os.PathLike], *, algorithm: Optional[str] = None,
   if given and config.model == 'nar':
     raise ValueError(f'{next(iter(given))} is of no use here: {source} was '
                      'trained with model=nar, which solves nothing.')
-  given['criterion'] = criterion
+  given.update(criterion=criterion, test_criterion='same')
   # Only CLRS' own graphs have nodes with an edge to themselves.
   given['self_loops'] = config.self_loops and config.graphs == graph_names.ER
   reasoner = Reasoner(

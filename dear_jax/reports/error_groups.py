@@ -95,7 +95,7 @@ def excess(truth: _Array, said: _Array, weights: _Array) -> _Array:
       other = others[node]
       if other == node or parents[other] == node:
         continue  # no edge, or one of the tree in the wrong direction
-      first, second = (_path(parents, x) for x in (node, other))
+      first, second = (_path(parents, int(x)) for x in (node, other))
       if first[-1] != second[-1]:
         continue  # of two trees
       apart = set(first) ^ set(second)  # but for the node where paths meet

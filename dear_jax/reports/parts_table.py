@@ -10,6 +10,7 @@ from dear_jax.training import campaigns
 # What is left out, by the labels of the runs without it.
 _WITHOUT = {
     'plain': 'all of it (default settings)',
+    'at_state': 'rest of every node, at the test (`--test_criterion=same`)',
     'no_differences': 'all that is known of numbers (`--scalars=linear`)',
     'no_units': 'units and comparisons of weights (`--scalars=differences`)',
     'no_relative': 'comparisons of weights (`--scalars=units`)',
@@ -18,6 +19,8 @@ _WITHOUT = {
     'no_triplets': 'the decoder of triplets (`--edge_pointers=clrs`)',
 }
 _GROUPS = ('plain', 'parts')
+# All of the others were left out where it was, too.
+_FIRST = 'at_state'
 
 
 def make_rows(results: Sequence[figures.Result],
@@ -45,8 +48,10 @@ def make_rows(results: Sequence[figures.Result],
   rows = []
   for label, by_task in runs.items():
     title, means, left = _WITHOUT.get(label, label), [], []
+    base = _FIRST if label not in ('plain', _FIRST) else 'best'
     for task, declared in by_task.items():
-      pairs = _pairs(declared, by_name)
+      of_base = base if task in runs.get(base, {}) else 'best'
+      pairs = _pairs(declared, by_name, of_base)
       if not pairs:
         left.append(f'`{task}`')
         continue
@@ -64,12 +69,13 @@ def make_rows(results: Sequence[figures.Result],
 
 
 def _pairs(declared: Sequence[campaigns.Entry],
-           by_name: Mapping[str, figures.Result]) -> Dict[int, List[float]]:
-  """By seed, the score with all parts and the score without one."""
+           by_name: Mapping[str, figures.Result], base: str
+           ) -> Dict[int, List[float]]:
+  """By seed, the score of what it is compared with, and that without it."""
   pairs = {}
   for entry in declared:
     scores = [figures.score(by_name[name]) for name in (
-        f'best_{entry.task}_seed{entry.seed}', entry.name) if name in by_name]
+        f'{base}_{entry.task}_seed{entry.seed}', entry.name) if name in by_name]
     known = [x for x in scores if x is not None]
     if len(known) == 2:
       pairs[entry.seed] = known

@@ -20,14 +20,19 @@ def for_tasks(algorithms: Sequence[str]) -> Dict[str, Any]:
   from dear_jax.data import tasks
   found: Dict[str, Any] = {}
   for algorithm in algorithms:
-    probes = set(tasks.spec_of(algorithm).values())
+    spec = tasks.spec_of(algorithm)
+    probes = set(spec.values())
     if (clrs.Stage.OUTPUT, clrs.Location.EDGE, clrs.Type.POINTER) in probes:
-      # Every pair of nodes points to a third one: pairs need states. Units
-      # of weights have not been tried with these.
+      # Every pair of nodes points to a third one: pairs need states. With
+      # these, units of weights have not been tried, and every node at rest did
+      # not help.
       return dict(processor='dear_edge', edge_pointers='triplet',
                   scalars='differences')
+    if 'adj' in spec:
+      # News travels far on large graphs, and the last nodes wait for it.
+      found['test_criterion'] = 'node'
     if algorithm not in task_names.EQUAL_EDGES and (
         clrs.Stage.INPUT, clrs.Location.EDGE, clrs.Type.SCALAR) in probes:
       # Which edges of a node are light is worth knowing where they differ.
-      found = dict(scalars='relative_units')
+      found['scalars'] = 'relative_units'
   return found

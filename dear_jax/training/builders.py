@@ -62,6 +62,25 @@ def build_model(config: configs.TrainConfig, specs: Sequence[clrs.Spec],
       contrastive_weight=config.contrastive_weight, **common)
 
 
+def build_tester(config: configs.TrainConfig, model: base_model.ReasonerModel,
+                 specs: Sequence[clrs.Spec], examples: Sequence[clrs.Feedback]
+                 ) -> base_model.ReasonerModel:
+  """The model of a run's test, which may ask for more to be at rest.
+
+  Args:
+    config: The settings of the run.
+    model: That which is trained.
+    specs: One an algorithm.
+    examples: A batch of every algorithm.
+
+  Returns:
+    `model` itself, or another one, without parameters.
+  """
+  if config.for_test is config:
+    return model
+  return build_model(config.for_test, specs, examples)
+
+
 def set_params(model: base_model.ReasonerModel, params: Any,
                examples: Sequence[clrs.Feedback], source: checkpoints.PathLike
                ) -> None:

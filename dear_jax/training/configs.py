@@ -109,6 +109,10 @@ class TrainConfig:
       'state', 'What has to be at rest when an instance has converged: its '
       'state as a whole (state), as in the paper, or every single node '
       '(node).', choices=('state', 'node'))
+  test_criterion: str = setting(
+      'same', 'The same for the test: as in training (same), or as criterion '
+      'has it. The last nodes of a large graph may still be moving when its '
+      'state as a whole hardly does.', choices=('same', 'state', 'node'))
   damping: float = setting(
       1.0, 'How much of each step the solver takes. With less than 1, nodes '
       'that would flip back and forth come to rest.', above=0, high=1)
@@ -328,6 +332,14 @@ class TrainConfig:
   def keeps_last(self) -> bool:
     """Whether the parameters at the end are kept, not the best ones."""
     return self.select == 'last' or (self.select == 'auto' and self.average)
+
+  @property
+  def for_test(self) -> 'TrainConfig':
+    """The settings of the test."""
+    if self.test_criterion == 'same':
+      return self
+    return dataclasses.replace(self, criterion=self.test_criterion,
+                               test_criterion='same')
 
   @property
   def pointer_rule(self) -> Union[bool, str, None]:

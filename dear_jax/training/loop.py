@@ -48,9 +48,9 @@ TrainConfig = configs.TrainConfig
 enable_compilation_cache = compile_cache.enable_compilation_cache
 
 # What a resumed run may change: how far it goes, how often it looks, where it
-# keeps its samples, and which parameters are kept in the end.
+# keeps its samples, and which parameters are kept in the end, and how tested.
 _RESUMABLE = ('train_steps', 'eval_every', 'checkpoint_every', 'data_cache',
-              'select')
+              'select', 'test_criterion')
 
 # Steps whose results may be outstanding. One hides the host's work behind the
 # device's; more would only delay a signal and the progress display.
@@ -74,7 +74,7 @@ def train(config: TrainConfig,
     workdir: The run folder; made if it does not exist.
     resume: Whether to go on with the run in `workdir`. Its settings have to
       be the same, except for `train_steps`, `eval_every`, `checkpoint_every`,
-      `data_cache` and `select`.
+      `data_cache`, `select` and `test_criterion`.
     should_stop: Called with the number of steps done after each; true ends
       the run as a signal does.
 
@@ -148,6 +148,7 @@ class _Trainer:
     self._model = builders.build_model(
         config, specs, examples,
         builders.load_teacher(config, specs, examples))
+    self._tester = builders.build_tester(config, self._model, specs, examples)
     self._model.init([example.features for example in examples], config.seed)
     if config.init_from and saved.latest_step is None:
       self._model.restart(
@@ -301,14 +302,17 @@ class _Trainer:
     return found
 
   def _evaluate(self, datasets, *, stoppable: bool = False,
-                with_spectral_radius: bool = False) -> List[Dict[str, float]]:
+                with_spectral_radius: bool = False, model=None
+                ) -> List[Dict[str, float]]:
     """Scores the present parameters, one dictionary an algorithm.
 
     Args:
       datasets: The batches of every algorithm.
       stoppable: Whether a signal ends the evaluation with a `_Stopped`.
       with_spectral_radius: Whether to estimate it too.
+      model: In place of the one that is trained.
     """
+    model = model or self._model
     results = []
     for i, batches in enumerate(datasets):
       scores, metrics = [], []
@@ -316,7 +320,7 @@ class _Trainer:
         if stoppable and self._any_host(self._signals.requested):
           raise _Stopped
         self._programs.meet(ahead.EVALUATION, i, feedback)
-        pred, values = self._model.evaluate(
+        pred, values = model.evaluate(
             self._eval_key, feedback, i,
             with_spectral_radius=with_spectral_radius)
         scores.append(scoring.SampleScores(
@@ -350,8 +354,9 @@ class _Trainer:
                           f'{config.test_size} ...')
       for one in [kept, *candidates.values()]:
         if one.step not in tested:
-          self._model.params = one.params
-          tested[one.step] = self._evaluate(self._test_set, stoppable=True)
+          self._tester.params = one.params
+          tested[one.step] = self._evaluate(self._test_set, stoppable=True,
+                                            model=self._tester)
     except _Stopped:
       return None
     self._saved.save_final(kept)

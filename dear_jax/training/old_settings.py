@@ -6,7 +6,8 @@ from typing import Any, Dict, Mapping
 
 # What was done before there was a setting.
 _BEFORE = {'average': False, 'select': 'best', 'jacobian_fraction': 1.0,
-           'criterion': 'state', 'damping': 1.0, 'restart': False,
+           'criterion': 'state', 'test_criterion': 'same', 'damping': 1.0,
+           'restart': False,
            'residual_weight': 0.0, 'wanted_steps': 0.0, 'graphs': 'er',
            'edge_pointers': 'clrs', 'scalars': 'linear',
            'self_loops': True, 'contrastive_weight': 0.0}

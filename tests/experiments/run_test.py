@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of experiments/run.py, in this process and as a program."""
 
+import dataclasses
 import importlib.util
 import json
 import os
@@ -84,7 +85,10 @@ def test_flags_override_the_preset(run):
 def test_the_best_settings_depend_on_the_task(run):
   best = config_of(run, '--preset=best', '--algorithm=bfs')
   assert (best.scalars, best.self_loops) == ('units', False)
-  assert best == configs.PRESETS['best']
+  assert best == dataclasses.replace(configs.PRESETS['best'],
+                                     test_criterion='node')
+  array = config_of(run, '--preset=best', '--algorithm=minimum')
+  assert array.test_criterion == 'same'
   for algorithm in ('mst_prim', 'bfs,dijkstra'):
     weighted = config_of(run, '--preset=best', f'--algorithm={algorithm}')
     assert (weighted.scalars, weighted.self_loops) == ('relative_units', False)

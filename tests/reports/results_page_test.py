@@ -176,6 +176,7 @@ def test_what_every_part_gains_is_of_the_same_seeds():
       result('best_bfs_seed1', 0.9), result('best_bfs_seed2', 0.8),
       result('best_dfs_seed1', 0.5), result('plain_bfs_seed1', 0.7),
       result('plain_dfs_seed1', 0.4), result('plain_minimum_seed1', 0.3),
+      result('at_state_bfs_seed1', 0.88), result('at_state_bfs_seed2', 0.8),
       result('with_loops_bfs_seed1', 0.85), result('with_loops_bfs_seed2', 0.8)]
   rows = parts_table.make_rows(results, declared.RUNS, 'missing')
   found = {(row[0].split(' (')[0], row[1]): row[2:] for row in rows}
@@ -188,7 +189,9 @@ def test_what_every_part_gains_is_of_the_same_seeds():
   assert found[left] == ['', 'missing', '', '']
   assert found[everything, 'mean of 2 of 11 tasks'] == [
       '70.00', '55.00', '+15.00', '']
-  assert found[loops, '`bfs`'] == ['85.00', '82.50', '+2.50 ± 3.54', '1, 2']
+  # What every node at rest gains is not among what the others do.
+  assert found[loops, '`bfs`'] == ['84.00', '82.50', '+1.50 ± 2.12', '1, 2']
+  assert found['rest of every node, at the test', '`bfs`'][2] == '+1.00 ± 1.41'
   assert not [x for x in found if x[0] == loops and 'mean' in x[1]]
   assert '| all of it (default settings) | `bfs` | 90.00 | 70.00 |' in (
       results_page.make_page(results, declared.RUNS))

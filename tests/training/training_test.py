@@ -174,8 +174,8 @@ class TestConfig:
         'norm': 'layer', 'hidden_size': 128, 'dropout_prob': 0.0,
         # The solver, and the theorem to the letter.
         'solver': 'anderson', 'tol': 0.1, 'max_iter': 40,
-        'criterion': 'state', 'damping': 1.0, 'restart': False,
-        'gradient': 'implicit', 'backward_decay': None,
+        'criterion': 'state', 'test_criterion': 'same', 'damping': 1.0,
+        'restart': False, 'gradient': 'implicit', 'backward_decay': None,
         'backward_bound': None, 'backward_max_iter': None,
         # Losses and what is kept.
         'jacobian_weight': 1e-4, 'jacobian_fraction': 1.0,
@@ -399,6 +399,22 @@ def test_a_longer_run_continues_a_shorter_one(finished, tmp_path):
     loop.train(dataclasses.replace(TINY, train_steps=4), tmp_path,
                    resume=True)
   assert configs.load_config(tmp_path) == TINY
+
+
+def test_more_at_rest_in_the_test_changes_nothing_else(finished, tmp_path):
+  workdir, before = finished
+  other = dataclasses.replace(TINY, test_criterion='node')
+  after = loop.train(other, tmp_path / 'new')
+  jax.tree_util.tree_map(np.testing.assert_array_equal,
+                         *[latest(x)[0] for x in (tmp_path / 'new', workdir)])
+  assert after['val'] == before['val']
+  assert after['test_solver_steps_mean'] > before['test_solver_steps_mean']
+  # A run that is over can be tested anew.
+  shutil.copytree(workdir, tmp_path / 'old')
+  again = loop.train(other, tmp_path / 'old', resume=True)
+  for result in (after, again):
+    del result['seconds'], result['workdir']
+  assert again == after
 
 
 def test_a_folder_with_a_run_needs_resume(finished, tmp_path):
