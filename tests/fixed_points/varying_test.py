@@ -64,8 +64,8 @@ def test_solves_and_gradients_under_shard_map():
   root = pathlib.Path(__file__).parents[2]
   environment = dict(
       os.environ, PYTHONPATH=str(root), JAX_PLATFORMS='cpu',
-      XLA_FLAGS='--xla_force_host_platform_device_count=2 '
-      '--xla_backend_optimization_level=0')
+      XLA_FLAGS=os.environ['XLA_FLAGS']
+      + ' --xla_force_host_platform_device_count=2')
   result = subprocess.run([sys.executable, '-c', _PROGRAM], env=environment,
                           capture_output=True, text=True, timeout=600,
                           check=False)
