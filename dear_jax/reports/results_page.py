@@ -232,10 +232,9 @@ def _parts(results, entries) -> List[str]:
           'The preset with all of its parts but one, by runs with the same '
           'seeds and as many steps. Arrays have neither weights nor edges of '
           'nodes to themselves, so that differences of numbers are all of it; '
-          'nor does a unit matter where all edges weigh the same. What was '
-          'left out one by one is compared with runs that are tested as they '
-          'are: but for the first row or two of a task, all of them are done '
-          'when their state as a whole is at rest.',
+          'nor does a unit matter where all edges weigh the same. The rows '
+          'after *rest of every node* are of runs that were all tested with '
+          '`--test_criterion=same`, those with the part, too.',
           *_table(['left out', 'task', 'with it', 'without it', 'gain',
                    'seeds'],
                   parts_table.make_rows(results, entries, MISSING))]
