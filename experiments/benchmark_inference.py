@@ -4,7 +4,7 @@
 
 Examples:
 
-  # all tasks; takes about half an hour
+  # all tasks; takes three minutes on two fast cores
   python experiments/benchmark_inference.py
 
   # some of them; the rows of others stay as they are in the file
