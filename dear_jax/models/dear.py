@@ -117,9 +117,8 @@ class DEARModel(base_model.ReasonerModel):
       edge_pointers: Decoder of the pointers of pairs of nodes: that of CLRS
         ('clrs'), or one that sees all pairs of three nodes ('triplet').
       scalars: How numbers are encoded: each by a 'linear' layer, as in CLRS, or
-        with their 'differences', which tells close ones apart, with those
-        between numbers of edges ('relative'); 'units' and 'relative_units' are
-        the last two with the numbers of edges in a unit of their graph.
+        with their 'differences', also of edges ('relative'), or like these two
+        with edges in a unit of their graph ('units' and 'relative_units').
       self_loops: Whether the network sees which nodes have an edge to
         themselves. They change no answer, unless every pair of nodes has one;
         then they are seen.
