@@ -121,3 +121,17 @@ def test_the_table_of_the_page_on_scaling_is_that_of_its_file():
     assert cells[9] == f'{row["peak"] / 2**30:.2f}'
   largest = rows[-1]
   assert largest['nodes'] == 100_000 and largest['peak'] < 4 * 2**30
+
+
+def test_the_table_of_steps_before_and_after_is_that_of_its_file():
+  runs = json.loads((_ROOT / 'docs/results/steps_before_and_after.json'
+                     ).read_text(encoding='utf-8'))['runs']
+  shown = _table('docs/performance.md', ['task', 'ms a step, now'])
+  assert shown == [
+      [f'`{x["task"]}`', *(f'{y:.1f}' for y in x['milliseconds']),
+       f'{x["clock"]:.3f}', f'{x["processor"]:.3f}',
+       *(f'{y:.1f}' for y in x['in_xla']), 'yes' if x['same'] else 'no']
+      for x in runs[0]['rows']]
+  text = (_ROOT / 'docs/performance.md').read_text(encoding='utf-8')
+  *first, last = (f'{x["clock"]:.3f}' for x in runs[1]['rows'])
+  assert f'{", ".join(first)} and {last} times as long' in text
