@@ -208,7 +208,7 @@ def ship(sources, stack):
   old = out / f'{task}{cards.CARD}'
   if result is None and old.exists():
     before = json.loads(old.read_text(encoding='utf-8'))
-    chosen = before['chosen']
+    chosen, command = before['chosen'], before['command']
   elif len(sources) > 1:
     chosen += (f' Of {len(sources)} runs with different seeds it has the '
                'lowest.')

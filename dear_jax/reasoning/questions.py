@@ -20,6 +20,7 @@ from typing import (
   Union,
 )
 
+from dear_jax.reasoning import ranges
 import numpy as np
 
 _Array = np.ndarray
@@ -44,6 +45,8 @@ class _Graph:
   is_weighted: bool = False
   is_directed: bool = False
   is_acyclic: bool = False
+  # Whether it does not matter how much lighter one edge is than another.
+  is_by_order: bool = False
 
   @property
   def names(self) -> Tuple[str, ...]:
@@ -80,8 +83,8 @@ _FORMS: Dict[str, Union[_Graph, _Keys]] = {
     'heapsort': _Keys(),
     'insertion_sort': _Keys(),
     'minimum': _Keys(),
-    'mst_kruskal': _Graph(is_weighted=True),
-    'mst_prim': _Graph(has_source=True, is_weighted=True),
+    'mst_kruskal': _Graph(is_weighted=True, is_by_order=True),
+    'mst_prim': _Graph(has_source=True, is_weighted=True, is_by_order=True),
     'quickselect': _Keys(),
     'quicksort': _Keys(),
     'search': _Keys(has_target=True, is_sorted=True),
@@ -205,7 +208,7 @@ def _read_graph(task: str, form: _Graph, given: Mapping[str, Any],
   if form.is_acyclic:
     _check_acyclic(task, adj, is_single)
   if form.is_weighted:
-    adj = _scaled(adj)
+    adj = ranges.scaled_weights(adj, form.is_by_order)
   problems = {'A': adj}
   if form.has_source:
     problems['s'] = read_source(given['source'], labels, adj.shape[:2],
@@ -318,7 +321,11 @@ def _read_keys(task: str, form: _Keys, given: Mapping[str, Any], min_size: int
         raise ValueError(f'target must not be beyond the last key, {last:g}, '
                          f'got {value:g}.')
     problems['target'] = target
-  return Question(_scaled_keys(form, problems), is_single)
+  if form.is_signed:
+    problems['key'] = ranges.scaled_signed_keys(keys)
+  else:
+    problems = ranges.scaled_keys(problems)
+  return Question(problems, is_single)
 
 
 def numbers(name: str, value: Any) -> _Array:
@@ -366,40 +373,6 @@ def _check_acyclic(task: str, adj: _Array, is_single: bool) -> None:
                          f'has one through some of the nodes '
                          f'{_few(np.flatnonzero(left))}.')
       left &= ~free
-
-
-def _scaled(adj: _Array) -> _Array:
-  """Divides weights by the greatest, if that is none that training has seen.
-
-  Shortest paths and spanning trees remain the same. The greatest of several
-  weights that are drawn between 0 and 1 is hardly ever below a quarter.
-  """
-  greatest = adj.max(axis=(1, 2), keepdims=True)
-  is_seen = (greatest <= 1) & ((greatest >= 0.25) | (greatest == 0))
-  return adj / np.where(is_seen, 1, greatest)
-
-
-def _scaled_keys(form: _Keys, problems: Dict[str, _Array]) -> Dict[str, _Array]:
-  """Maps keys into the range that training has seen, if they are not in it.
-
-  The answers depend on the order of the keys only, or, where they have signs,
-  on nothing that a positive factor would change.
-  """
-  columns = {name: np.reshape(x, (len(x), -1)) for name, x in problems.items()}
-  values = np.concatenate(list(columns.values()), axis=1)
-  low = values.min(axis=1, keepdims=True)
-  high = values.max(axis=1, keepdims=True)
-  if form.is_signed:
-    factor, shift = 1 / np.maximum(np.maximum(high, -low), 1), 0 * low
-  else:
-    # N uniform keys leave as much room at the ends as between them.
-    room = 1 / (values.shape[1] + 1)
-    spread = np.where(high > low, high - low, 1)
-    is_inside = (low >= 0) & (high <= 1)
-    factor = np.where(is_inside, 1, (1 - 2 * room) / spread)
-    shift = np.where(is_inside, 0, room - low * factor)
-  return {name: np.reshape(columns[name] * factor + shift, x.shape)
-          for name, x in problems.items()}
 
 
 def _refuse(name: str, array: _Array, wrong: _Array, why: str,

@@ -107,8 +107,8 @@ class Reasoner:
     dictionary of its arguments, is answered by a list: graphs of different
     sizes are solved side by side, and as they would be alone.
 
-    Weights and keys that are not in the range of those in training, from 0 to
-    1, are brought into it in a way that does not change the answer.
+    Weights and keys are brought to where training has seen them, in a way that
+    does not change the answer (`ranges`). Equal keys count as they stand.
 
     Questions of other sizes get nodes that are none, up to the next size on a
     short ladder, so that few of them wait for the compiler; the answers are the

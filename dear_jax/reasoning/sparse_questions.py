@@ -16,6 +16,7 @@ from dear_jax.data import sparse_graphs
 from dear_jax.data import task_names
 from dear_jax.models import packed
 from dear_jax.reasoning import questions
+from dear_jax.reasoning import ranges
 import numpy as np
 
 _Array = np.ndarray
@@ -349,8 +350,21 @@ def _checked(task: str, form: Any, graph: sparse_graphs.SparseGraph
     _check_acyclic(task, graph)
   weights = None
   if form.is_weighted:
-    weights = graph.values() / max(1, graph.values().max(initial=1))
+    values = values / ranges.scale_of_weights(values.max(initial=0))
+    if form.is_by_order:
+      values = _spaced(keys, values, graph.nb_nodes)
+    weights = np.empty(len(order))
+    weights[order] = values
   return graph._replace(weights=weights)
+
+
+def _spaced(keys: _Array, values: _Array, nb_nodes: int) -> _Array:
+  """Weights of undirected edges, in the order of `keys`, in even steps."""
+  senders, receivers = np.divmod(keys, nb_nodes)
+  is_one_way = senders <= receivers
+  one_way = np.where(is_one_way, keys, receivers * nb_nodes + senders)
+  return ranges.spaced(values[is_one_way])[
+      np.searchsorted(keys[is_one_way], one_way)]
 
 
 def _check_symmetric(task, keys, values, nb_nodes, edge) -> None:

@@ -58,7 +58,7 @@ def test_the_lowest_validation_loss_is_shipped(ship, runs, tmp_path):
   assert code == 0, err
   again = json.loads((tmp_path / 'minimum.json').read_text())
   assert again['scores'] == values['scores'][:1]
-  assert again['chosen'] == values['chosen']
+  assert all(again[x] == values[x] for x in ('chosen', 'command'))
 
 
 def test_figures_tell_weaknesses(ship):

@@ -91,17 +91,42 @@ def test_other_keys_keep_their_order_and_distances():
   np.testing.assert_array_equal(found[1], keys[1])
 
 
-def test_equal_keys():
-  found = questions.read('minimum', ([7, 7, 7],), {}, min_size=2)
-  key = found.problems['key']
-  assert np.all(key == key[0, 0]) and 0 < key[0, 0] < 1
+@pytest.mark.parametrize('keys', [
+    [7, 7, 7], [3, 1, 2, 1], [0.5, 0.50001, 0.2], [1, 10, 100, 1e6], [4, 4]])
+def test_keys_that_are_too_close_get_even_distances(keys):
+  """Only their order matters, and equal ones stand in the order given."""
+  found = questions.read('minimum', (keys,), {}, min_size=2).problems['key'][0]
+  order = np.argsort(keys, kind='stable')
+  np.testing.assert_allclose(
+      found[order], np.arange(1, len(keys) + 1) / (len(keys) + 1))
 
 
-def test_target_moves_with_its_keys():
-  found = questions.read('search', ([10, 20, 30], 20), {}, min_size=2).problems
-  assert found['target'][0] == found['key'][0, 1]
-  found = questions.read('search', ([10, 20, 30], 5), {}, min_size=2).problems
-  assert 0 <= found['target'][0] < found['key'][0, 0]
+@pytest.mark.parametrize('keys, target', [
+    ([10, 20, 30], 20), ([10, 20, 30], 5), ([10, 20, 20, 30], 20),
+    ([1, 1, 1, 1], 1), ([0.1, 0.2, 0.7], 0.7), ([1, 2, 2, 3], 2.1)])
+def test_target_moves_with_its_keys(keys, target):
+  for task in ('search', 'binary_search'):
+    found = questions.read(task, (keys, target), {}, min_size=2).problems
+    new_keys, new_target = found['key'][0], found['target'][0]
+    assert 0 <= min(new_keys.min(), new_target) and new_keys.max() <= 1
+    assert np.all(np.diff(new_keys) > 0)
+    # Training knows no target that is equal to a key.
+    assert not (new_keys == new_target).any()
+    np.testing.assert_array_equal(new_keys < new_target,
+                                  np.array(keys) < target)
+
+
+def test_weights_of_which_the_order_matters():
+  """Trees go by the order of weights, shortest paths by their sums."""
+  adj = np.array([[0, 2, 2], [2, 0, 1], [2, 1, 0]])
+  found = questions.read('mst_prim', (adj, 0), {}, min_size=2).problems['A'][0]
+  np.testing.assert_allclose(
+      found, [[0, 0.5, 0.75], [0.5, 0, 0.25], [0.75, 0.25, 0]])
+  found = questions.read('bellman_ford', (adj, 0), {}, min_size=2).problems['A']
+  np.testing.assert_array_equal(found[0], adj / 2)
+  distinct = np.array([[0, 0.9, 0.3], [0.9, 0, 0.5], [0.3, 0.5, 0]])
+  found = questions.read('mst_prim', (distinct, 0), {}, min_size=2)
+  np.testing.assert_array_equal(found.problems['A'][0], distinct)
 
 
 def test_signed_keys_keep_their_signs():

@@ -309,6 +309,29 @@ class TestShipped:
     assert 'path (0.80 right, 1.00 sure)' in cards.caution(
         dataclasses.replace(card, scores=(good, bad)))
 
+  def test_equal_and_close_keys_are_sorted(self):
+    """Equal ones stay in the order in which they stand."""
+    rng = np.random.default_rng(0)
+    keys = np.stack([*rng.integers(0, 5, (3, 16)), *10**rng.uniform(
+        -3, 3, (3, 16)), np.ones(16), np.repeat([1, 1 + 1e-9], 8)])
+    order = np.argsort(keys, axis=1, kind='stable')
+    expected = np.empty_like(order)
+    # Everyone points to the one before, and the first to itself.
+    np.put_along_axis(expected, order, np.concatenate(
+        [order[:, :1], order[:, :-1]], axis=1), axis=1)
+    reasoner = dear_jax.load('insertion_sort')
+    np.testing.assert_array_equal(reasoner(keys)['pred'], expected)
+    assert reasoner.check(keys).agrees
+
+  @pytest.mark.parametrize('name', ['search', 'binary_search'])
+  def test_targets_that_are_keys_are_found(self, name):
+    keys = np.sort(np.random.default_rng(0).integers(0, 9, (8, 16)), axis=1)
+    targets = keys[:, 5]
+    found = dear_jax.load(name)(keys, targets)['return']
+    first = (keys < targets[:, None]).sum(axis=1)
+    np.testing.assert_array_equal(
+        found if found.ndim == 1 else found.argmax(axis=-1), first)
+
   def test_bfs_is_right_on_a_path(self):
     """On one that is longer than any Erdos-Renyi graph of its size."""
     adj = np.eye(16, k=1) + np.eye(16, k=-1)
@@ -395,3 +418,18 @@ def test_a_shipped_reasoner_does_not_mind_what_weights_are_measured_in():
              for unit in (1.0, 0.01, 300.0)]
   for answer in answers[1:]:
     np.testing.assert_array_equal(answer, answers[0])
+
+
+def test_trees_of_edges_of_equal_weight_are_trees():
+  networkx = pytest.importorskip('networkx')
+  reasoner = dear_jax.load('mst_prim', verbose=False)
+  rng = np.random.default_rng(0)
+  for highest in (2, 4):  # all weights are 1; they are 1, 2 or 3
+    weights = np.triu(rng.integers(1, highest, (12, 12)), 1)
+    weights *= rng.random((12, 12)) < 0.6
+    weights += weights.T
+    parents = reasoner(adj=weights, source=3)['pi']
+    tree = networkx.Graph([(p, i) for i, p in enumerate(parents) if p != i])
+    assert networkx.is_tree(tree) and len(tree) == 12
+    lightest = networkx.minimum_spanning_tree(networkx.Graph(weights))
+    assert sum(weights[p, i] for p, i in tree.edges) == lightest.size('weight')

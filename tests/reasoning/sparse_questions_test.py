@@ -50,6 +50,20 @@ def test_weights_are_brought_into_the_range_of_training():
   np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.parametrize('task', ['bellman_ford', 'mst_prim'])
+def test_weights_are_those_of_the_same_question_with_a_matrix(task):
+  rng = np.random.default_rng(0)
+  draws = (rng.random((6, 6)) * 1e-3, rng.random((6, 6)),
+           rng.integers(1, 3, (6, 6)), 10**rng.uniform(0, 6, (6, 6)))
+  for weights in draws:
+    adj = np.triu(weights * (rng.random((6, 6)) < 0.7), 1)
+    adj += adj.T
+    expected = questions.read(task, (adj, 0), {}, min_size=2).problems['A'][0]
+    senders, receivers = rng.permutation(np.argwhere(adj)).T
+    graph = _read((senders, receivers, adj[senders, receivers], 6), task).graph
+    np.testing.assert_array_equal(graph.matrix(), expected)
+
+
 def test_small_sparse_matrices_and_networkx_graphs_stay_questions_of_matrices():
   networkx = pytest.importorskip('networkx')
   assert _read(sparse.eye(256)) is None
