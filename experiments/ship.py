@@ -50,6 +50,9 @@ cli.define_import()
 _BATCH = 8
 # Scores below are weaknesses.
 _GOOD = 0.95
+# Weights are tried between 1 and 10,000, too, as many below 100 as above it.
+_WIDE = 'er, wide weights'
+_MAGNITUDES = 4
 # Of a card's own test, in tests/reasoning.
 _PROBE = dict(size=16, samples=8, seed=7)
 
@@ -101,13 +104,15 @@ def ask(reasoner, family, size, samples, seed):
   sampler = dear_jax.make_sampler(
       reasoner.task, size=size, batch_size=_BATCH, seed=seed, split='test',
       num_samples=max(samples // _BATCH, 1) * _BATCH,
-      **({'graphs': family} if family else {}))
+      **({'graphs': family.split(',')[0]} if family else {}))
   scores, whole, converged, sure = [], [], [], []
   for i in range(sampler.nb_batches):
     inputs = {x.name: np.asarray(x.data)
               for x in sampler.batch(i).features.inputs}
     values = {'adj': inputs.get('A'), 'keys': inputs.get('key'),
               'target': inputs.get('target')}
+    if family == _WIDE:
+      values['adj'] = widened(values['adj'])
     if 's' in inputs:
       values['source'] = inputs['s'].argmax(axis=-1)
     question = {name: values[name] for name in reasoner.arguments}
@@ -128,14 +133,27 @@ def ask(reasoner, family, size, samples, seed):
               confidence=mean(sure))
 
 
+def widened(weights):
+  """Weights [B, N, N] of other magnitudes, in the same order in every graph."""
+  import numpy as np
+  result = np.zeros(weights.shape)
+  for graph, wide in zip(weights, result):
+    # Both directions of an edge have the same rank.
+    found, rank = np.unique(graph[graph != 0], return_inverse=True)
+    wide[graph != 0] = 10 ** (_MAGNITUDES * (rank + 1) / max(len(found), 1))
+  return result
+
+
 def find_weaknesses(scores):
   """What the figures tell by themselves, a sentence each."""
   from dear_jax.reasoning import cards
   found = [f'Nothing larger than {max(x["size"] for x in scores)} was tried.']
   for row in scores:
     kind = f'{row["graphs"]} graphs' if row['graphs'] else 'arrays'
-    if row['graphs'] == 'er':
+    if row['graphs'] in ('er', _WIDE):
       kind = 'Erdos-Renyi graphs'
+    if row['graphs'] == _WIDE:
+      kind += ' with weights from 1 to 10,000'
     where = f'{kind} of size {row["size"]}'
     if row['converged'] < 0.99:
       found.append(f'On {where}, {1 - row["converged"]:.0%} of the solves do '
@@ -179,6 +197,7 @@ def ship(sources, stack):
   import dear_jax
   from dear_jax.data import graph_names
   from dear_jax.reasoning import cards
+  from dear_jax.reasoning import questions
   result = None
   if sources[0].endswith(cards.PARAMETERS):
     if len(sources) > 1:
@@ -204,6 +223,8 @@ def ship(sources, stack):
   kinds = [('er' if has_graph else None, size) for size in sizes]
   if has_graph:
     kinds += [(family, sizes[-1]) for family in _FAMILIES.value]
+    if questions.graph_form(task).is_weighted:
+      kinds += [(_WIDE, size) for size in (sizes[0], sizes[-1])]
   training, chosen = describe(config, result)
   old = out / f'{task}{cards.CARD}'
   if result is None and old.exists():

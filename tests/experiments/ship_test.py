@@ -9,6 +9,7 @@ import dear_jax
 from dear_jax.reasoning import cards
 from dear_jax.training import configs
 from dear_jax.training import loop
+import numpy as np
 import pytest
 from tests import commands
 
@@ -74,6 +75,14 @@ def test_figures_tell_weaknesses(ship):
       'On grid graphs of size 64 its score is 0.800 at a confidence of 0.990, '
       'and it does not know.',
       'On grid graphs of size 64, 50% of the solves do not converge.']
+
+
+def test_wide_weights_have_the_same_order(ship):
+  graph = np.array([[0, 0.5, 0.1], [0.5, 0, 0.9], [0.1, 0.9, 0]])
+  found, = ship.scope['widened'](graph[None])
+  np.testing.assert_array_equal(found, found.T)
+  assert 1 < found[0, 2] < 100 < found[0, 1] < found[1, 2]
+  assert found[1, 2] == pytest.approx(1e4) and not found.diagonal().any()
 
 
 @pytest.mark.parametrize('args, message', [
