@@ -4,6 +4,7 @@
 
 from typing import Dict, List, Mapping, Sequence
 
+from dear_jax.data import graph_names
 from dear_jax.reports import campaign_figures as figures
 from dear_jax.training import campaigns
 
@@ -21,6 +22,8 @@ _WITHOUT = {
 _GROUPS = ('plain', 'parts')
 # All of the others were left out where it was, too.
 _FIRST = 'at_state'
+# On arrays, leaving this out is leaving all of it out.
+_ALL_OF_ARRAYS = 'no_differences'
 
 
 def make_rows(results: Sequence[figures.Result],
@@ -37,7 +40,8 @@ def make_rows(results: Sequence[figures.Result],
     What is left out, the task, the score with all parts, that without this one,
     the gain, and the seeds that both are of. A part that was left out of
     several tasks ends with their mean, of those that are there, and with those
-    that are not.
+    that are not; or, if all are there, with what it gains on the mean of all
+    tasks, on the others of which it changes nothing.
   """
   by_name = {x['name']: x for x in results}
   runs: Dict[str, Dict[str, List[campaigns.Entry]]] = {}
@@ -45,9 +49,11 @@ def make_rows(results: Sequence[figures.Result],
     if entry.group in _GROUPS:
       label = entry.name.removesuffix(f'_{entry.task}_seed{entry.seed}')
       runs.setdefault(label, {}).setdefault(entry.task, []).append(entry)
-  rows = []
+  rows: List[List[str]] = []
+  gains: Dict[str, Dict[str, float]] = {}
   for label, by_task in runs.items():
     title, means, left = _WITHOUT.get(label, label), [], []
+    gains[label] = {}
     base = _FIRST if label not in ('plain', _FIRST) else 'best'
     for task, declared in by_task.items():
       of_base = base if task in runs.get(base, {}) else 'best'
@@ -56,6 +62,7 @@ def make_rows(results: Sequence[figures.Result],
         left.append(f'`{task}`')
         continue
       means.append([sum(x) / len(pairs) for x in zip(*pairs.values())])
+      gains[label][task] = means[-1][0] - means[-1][1]
       rows.append([title, f'`{task}`', *_cells(pairs),
                    ', '.join(map(str, pairs))])
     if len(means) > 1:
@@ -65,7 +72,23 @@ def make_rows(results: Sequence[figures.Result],
                    ''])
     if left:
       rows.append([title, ', '.join(left), '', missing, '', ''])
+    elif label != 'plain':
+      rows += _mean_of_all(title, label, gains, list(runs['plain']))
   return rows
+
+
+def _mean_of_all(title: str, label: str,
+                 gains: Mapping[str, Mapping[str, float]],
+                 tasks: Sequence[str]) -> List[List[str]]:
+  """What a part gains on the mean of all tasks, if that is known."""
+  gain = dict(gains[label])
+  if label == _ALL_OF_ARRAYS:
+    arrays = [x for x in tasks if x not in graph_names.TASKS]
+    if any(x not in gains['plain'] for x in arrays):
+      return []
+    gain.update((x, gains['plain'][x]) for x in arrays)
+  return [[title, f'mean of all {len(tasks)} tasks', '', '',
+           f'{sum(gain.values()) / len(tasks):+.2f}', '']]
 
 
 def _pairs(declared: Sequence[campaigns.Entry],

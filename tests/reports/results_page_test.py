@@ -193,6 +193,13 @@ def test_what_every_part_gains_is_of_the_same_seeds():
   assert found[loops, '`bfs`'] == ['84.00', '82.50', '+1.50 ± 2.12', '1, 2']
   assert found['rest of every node, at the test', '`bfs`'][2] == '+1.00 ± 1.41'
   assert not [x for x in found if x[0] == loops and 'mean' in x[1]]
+  # Where it is known on all tasks, the others of the eleven count as 0.
+  for task in {*declared.LOOPED} - {'bfs'}:
+    for name in ('at_state', 'with_loops'):
+      results.append(result(f'{name}_{task}_seed1', 0.5))
+  rows = parts_table.make_rows(results, declared.RUNS, 'missing')
+  *_, last = [x for x in rows if x[0].startswith(loops)]
+  assert last[1:] == ['mean of all 11 tasks', '', '', f'{1.5 / 11:+.2f}', '']
   assert '| all of it (default settings) | `bfs` | 90.00 | 70.00 |' in (
       results_page.make_page(results, declared.RUNS))
 
