@@ -7,7 +7,7 @@ are multiplied by the same number; sorting, searching and spanning trees go by
 the order of numbers alone.
 """
 
-from typing import Dict
+from typing import Dict, Optional
 
 import numpy as np
 
@@ -39,13 +39,13 @@ def scaled_weights(adj: _Array, by_order: bool = False) -> _Array:
   Returns:
     [B, N, N].
   """
-  adj = adj / scale_of_weights(adj.max(axis=(1, 2), keepdims=True))
+  scaled = adj / scale_of_weights(adj.max(axis=(1, 2), keepdims=True))
   if by_order:
-    for graph in adj:
-      senders, receivers = np.nonzero(np.triu(graph))
+    for given, graph in zip(adj, scaled):
+      senders, receivers = np.nonzero(np.triu(given))
       graph[senders, receivers] = graph[receivers, senders] = spaced(
-          graph[senders, receivers])
-  return adj
+          graph[senders, receivers], given[senders, receivers])
+  return scaled
 
 
 def scaled_keys(problems: Dict[str, _Array]) -> Dict[str, _Array]:
@@ -68,8 +68,8 @@ def scaled_keys(problems: Dict[str, _Array]) -> Dict[str, _Array]:
   spread = np.where(high > low, high - low, 1)
   is_inside = (low >= 0) & (high <= 1)
   factor = np.where(is_inside, 1, (1 - 2 * room) / spread)
-  values = values * factor + np.where(is_inside, 0, room - low * factor)
-  values = np.array([spaced(x) for x in values])
+  scaled = values * factor + np.where(is_inside, 0, room - low * factor)
+  values = np.array([spaced(*x) for x in zip(scaled, values)])
   if 'target' not in problems:
     return {'key': values}
   return {'key': values[:, 1:], 'target': values[:, 0]}
@@ -80,7 +80,7 @@ def scaled_signed_keys(keys: _Array) -> _Array:
   return keys * (1 / np.maximum(np.abs(keys).max(axis=1, keepdims=True), 1))
 
 
-def spaced(values: _Array) -> _Array:
+def spaced(values: _Array, given: Optional[_Array] = None) -> _Array:
   """Numbers at equal distances, if some are closer than those of training.
 
   A network hardly sees the difference between numbers that are nearly equal,
@@ -93,13 +93,15 @@ def spaced(values: _Array) -> _Array:
 
   Args:
     values: [N], between 0 and 1.
+    given: [N], the same before they were brought between 0 and 1, where numbers
+      that differ may have become equal.
 
   Returns:
     [N], between 0 and 1 and in the same order, with equal ones in that in which
     they stand.
   """
   count = len(values)
-  order = np.argsort(values, kind='stable')
+  order = np.argsort(values if given is None else given, kind='stable')
   distances = np.diff(values[order])
   if not len(distances) or distances.min() >= 1 / (_CLOSE * count**2):
     return values

@@ -350,20 +350,21 @@ def _checked(task: str, form: Any, graph: sparse_graphs.SparseGraph
     _check_acyclic(task, graph)
   weights = None
   if form.is_weighted:
-    values = values / ranges.scale_of_weights(values.max(initial=0))
+    scaled = values / ranges.scale_of_weights(values.max(initial=0))
     if form.is_by_order:
-      values = _spaced(keys, values, graph.nb_nodes)
+      scaled = _spaced(keys, scaled, values, graph.nb_nodes)
     weights = np.empty(len(order))
-    weights[order] = values
+    weights[order] = scaled
   return graph._replace(weights=weights)
 
 
-def _spaced(keys: _Array, values: _Array, nb_nodes: int) -> _Array:
+def _spaced(keys: _Array, scaled: _Array, given: _Array, nb_nodes: int
+            ) -> _Array:
   """Weights of undirected edges, in the order of `keys`, in even steps."""
   senders, receivers = np.divmod(keys, nb_nodes)
   is_one_way = senders <= receivers
   one_way = np.where(is_one_way, keys, receivers * nb_nodes + senders)
-  return ranges.spaced(values[is_one_way])[
+  return ranges.spaced(scaled[is_one_way], given[is_one_way])[
       np.searchsorted(keys[is_one_way], one_way)]
 
 

@@ -92,7 +92,8 @@ def test_other_keys_keep_their_order_and_distances():
 
 
 @pytest.mark.parametrize('keys', [
-    [7, 7, 7], [3, 1, 2, 1], [0.5, 0.50001, 0.2], [1, 10, 100, 1e6], [4, 4]])
+    [7, 7, 7], [3, 1, 2, 1], [0.5, 0.50001, 0.2], [1, 10, 100, 1e6], [4, 4],
+    [2, 1, 1e20], [2e-200, 1e-200, 1e200]])
 def test_keys_that_are_too_close_get_even_distances(keys):
   """Only their order matters, and equal ones stand in the order given."""
   found = questions.read('minimum', (keys,), {}, min_size=2).problems['key'][0]
@@ -124,6 +125,10 @@ def test_weights_of_which_the_order_matters():
       found, [[0, 0.5, 0.75], [0.5, 0, 0.25], [0.75, 0.25, 0]])
   found = questions.read('bellman_ford', (adj, 0), {}, min_size=2).problems['A']
   np.testing.assert_array_equal(found[0], adj / 2)
+  tiny = np.array([[0, 2e-200, 1e200], [2e-200, 0, 1e-200], [1e200, 1e-200, 0]])
+  found = questions.read('mst_prim', (tiny, 0), {}, min_size=2).problems['A'][0]
+  np.testing.assert_allclose(
+      found, [[0, 0.5, 0.75], [0.5, 0, 0.25], [0.75, 0.25, 0]])
   distinct = np.array([[0, 0.9, 0.3], [0.9, 0, 0.5], [0.3, 0.5, 0]])
   found = questions.read('mst_prim', (distinct, 0), {}, min_size=2)
   np.testing.assert_array_equal(found.problems['A'][0], distinct)
