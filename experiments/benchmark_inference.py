@@ -60,7 +60,7 @@ def models_of(task):
   import dear_jax
   from dear_jax.reasoning import sources
   from dear_jax.training import builders
-  trained, params, _ = sources.read(task)
+  trained, params, *_ = sources.read(task)
   reasoner = dear_jax.load(task, criterion=trained.for_test.criterion,
                            verbose=False)
   sampler = dear_jax.make_sampler(

@@ -240,10 +240,17 @@ def _unpack(problems: Sequence[Problem], outputs: Dict[str, Any],
   answers, first = [], 0
   for i, problem in enumerate(problems):
     part = slice(first, first + problem.graph.nb_nodes)
-    confidences = {name: x[part] for name, (_, x) in outputs.items()}
+    pointers_of = {name: x[part].astype(np.int64) - first
+                   for name, (x, _) in outputs.items()}
+    # Of a state that is not finite, the decoder may point anywhere.
+    are_nodes = {name: (0 <= x) & (x < problem.graph.nb_nodes)
+                 for name, x in pointers_of.items()}
+    confidences = {name: np.where(are_nodes[name] & np.isfinite(x[part]),
+                                  x[part], 0)
+                   for name, (_, x) in outputs.items()}
     answers.append(Answer(
-        {name: x[part].astype(np.int64) - first
-         for name, (x, _) in outputs.items()}, confidences,
+        {name: np.where(are_nodes[name], x, np.arange(len(x)))
+         for name, x in pointers_of.items()}, confidences,
         dict({name: x[i] for name, x in instances.items()},
              confidence=np.mean(list(confidences.values()),
                                 dtype=np.float32))))

@@ -66,8 +66,9 @@ class Check:
 
   def _difference(self, name: str, place: Tuple[int, ...]) -> str:
     where = ', '.join(str(int(i)) for i in place)
+    where = f'[{where}]' if place else ''
     said, found = self.outputs[name][place], self.truth[name][place]
-    return f'  {name}[{where}] is {found:g}, but the answer was {said:g}'
+    return f'  {name}{where} is {found:g}, but the answer was {said:g}'
 
 
 def plain(points: Mapping[str, clrs.DataPoint]) -> Outputs:

@@ -94,6 +94,10 @@ _FORMS: Dict[str, Union[_Graph, _Keys]] = {
 }
 TASKS = tuple(_FORMS)
 
+# From here on, whole numbers that differ may be equal in double precision.
+_MOST = 2.0**53
+_WHOLE = 'whole numbers between -2**53 and 2**53'
+
 # The names that CLRS has for the same things.
 _ALIASES = {'A': 'adj', 's': 'source', 'key': 'keys'}
 
@@ -208,7 +212,9 @@ def _read_graph(task: str, form: _Graph, given: Mapping[str, Any],
   if form.is_acyclic:
     _check_acyclic(task, adj, is_single)
   if form.is_weighted:
-    adj = ranges.scaled_weights(adj, form.is_by_order)
+    weights, adj = adj, ranges.scaled_weights(adj, form.is_by_order)
+    _refuse('adj', weights, (weights > 0) & (adj < ranges.LEAST_WEIGHT),
+            ranges.TOO_WIDE, is_single)
   problems = {'A': adj}
   if form.has_source:
     problems['s'] = read_source(given['source'], labels, adj.shape[:2],
@@ -252,12 +258,21 @@ def _networkx_matrix(networkx, graph, form: _Graph):
   if not nodes:
     return np.zeros((0, 0)), nodes
   if form.is_weighted:
-    for one, other, weight in graph.edges(data='weight', default=1):
-      if weight == 0:
-        raise ValueError(f'the edge from {one!r} to {other!r} has a weight of '
-                         '0, which would be no edge.')
+    networkx_weights(list(graph.edges(data='weight', default=1)))
   return networkx.to_numpy_array(
       graph, weight='weight' if form.is_weighted else None), nodes
+
+
+def networkx_weights(edges: Sequence[Tuple[Any, Any, Any]]) -> _Array:
+  """The weights of edges, each with its two ends before it."""
+  for one, other, weight in edges:
+    if not isinstance(weight, (int, float, np.number, np.bool_)):
+      raise ValueError(f'the edge from {one!r} to {other!r} must have a number '
+                       f'as its weight, got {weight!r}.')
+    if weight == 0:
+      raise ValueError(f'the edge from {one!r} to {other!r} has a weight of '
+                       '0, which would be no edge.')
+  return numbers('weights', [weight for _, _, weight in edges])
 
 
 def read_source(source: Any, labels: Optional[list], shape: Tuple[int, ...],
@@ -266,10 +281,7 @@ def read_source(source: Any, labels: Optional[list], shape: Tuple[int, ...],
   batch_size, nb_nodes = shape
   if labels is not None:
     sources = [source] if is_single else _as_list('source', source, batch_size)
-    for nodes, label in zip(labels, sources):
-      if label not in nodes:
-        raise ValueError(f'source must be a node of the graph, got {label!r}.')
-    return np.array([nodes.index(label)
+    return np.array([_index_of(nodes, label)
                      for nodes, label in zip(labels, sources)])
   try:
     source = np.asarray(source)
@@ -287,8 +299,19 @@ def read_source(source: Any, labels: Optional[list], shape: Tuple[int, ...],
   return np.broadcast_to(source, (batch_size,)).astype(np.int64)
 
 
+def _index_of(nodes: list, label: Any) -> int:
+  """Where a node of a networkx graph is among all of them."""
+  try:
+    return {node: i for i, node in enumerate(nodes)}[label]
+  except (KeyError, TypeError):  # an array is no node either
+    raise ValueError(
+        f'source must be a node of the graph, got {label!r}.') from None
+
+
 def _as_list(name: str, value: Any, count: int) -> list:
-  if not isinstance(value, (list, tuple, np.ndarray)) or len(value) != count:
+  if hasattr(value, 'dtype') and np.ndim(value) == 1:
+    value = np.asarray(value).tolist()
+  if not isinstance(value, (list, tuple)) or len(value) != count:
     raise ValueError(f'{name} must be a list of {count}, one for each graph, '
                      f'got {_shown(value)}.')
   return list(value)
@@ -335,20 +358,28 @@ def numbers(name: str, value: Any) -> _Array:
   except ValueError:
     raise ValueError(f'{name} must be an array, but its rows differ in '
                      'length.') from None
-  if array.dtype.kind not in 'biuf':
-    if array.dtype.kind == 'O' and array.ndim:
+  if np.ma.is_masked(value):
+    raise ValueError(f'{name} must hold numbers, but some of its entries are '
+                     'masked.')
+  is_whole = array.dtype.kind in 'iu'
+  if array.dtype.kind == 'O' and array.ndim:
+    others = sorted({type(x).__name__ for x in array.ravel()
+                     if not isinstance(x, (int, float, np.number))})
+    if others:
       raise ValueError(f'{name} must hold numbers, but some of its entries are '
-                       f'{_kinds_of(array)}.')
+                       f'{" and ".join(others)}.')
+    is_whole = True  # in part: all are looked at
+  # The narrow types of accelerators, such as bfloat16, are none of numpy's.
+  elif array.dtype.kind not in 'biuf' and 'float' not in array.dtype.name:
     raise ValueError(f'{name} must hold numbers, got {_shown(value)}.')
-  array = array.astype(np.float64)
+  try:
+    array = array.astype(np.float64)
+  except OverflowError:
+    raise ValueError(f'{name} must hold {_WHOLE}.') from None
   _refuse(name, array, ~np.isfinite(array), 'must hold finite numbers')
+  if is_whole:
+    _refuse(name, array, np.abs(array) >= _MOST, f'must hold {_WHOLE}')
   return array
-
-
-def _kinds_of(array: _Array) -> str:
-  kinds = {type(x).__name__ for x in array.ravel()
-           if not isinstance(x, (int, float))}
-  return ' and '.join(sorted(kinds)) or 'too large'
 
 
 def _check_size(task: str, name: str, shape: Tuple[int, ...], min_size: int,

@@ -3,8 +3,9 @@
 """How the numbers of a question are brought to where training has seen them.
 
 None of this changes an answer. Shortest paths stay what they are if all weights
-are multiplied by the same number; sorting, searching and spanning trees go by
-the order of numbers alone.
+are multiplied by the same number, and ties stay ties if that is a power of two,
+which rounds nothing; sorting, searching and spanning trees go by the order of
+numbers alone.
 """
 
 from typing import Dict, Optional
@@ -17,15 +18,22 @@ _Array = np.ndarray
 # many times the square of their count, in nineteen of twenty draws.
 _CLOSE = 20
 
+# The least weight that is given to a network, where the greatest are about 1:
+# there are eight more powers of ten in single precision.
+LEAST_WEIGHT = 1e-30
+TOO_WIDE = f'must not have weights below {LEAST_WEIGHT:g} of the greatest one'
 
-def scale_of_weights(greatest: _Array) -> _Array:
-  """What to divide weights by, given the greatest ones.
+
+def scaled(weights: _Array, greatest: _Array) -> _Array:
+  """Weights of graphs divided by a power of two, given the greatest ones.
 
   The greatest of several weights that are drawn between 0 and 1 is hardly ever
   below a quarter, so that 0.25 to 1 is what training has seen.
   """
   is_seen = (greatest <= 1) & ((greatest >= 0.25) | (greatest == 0))
-  return np.where(is_seen, 1, greatest)
+  mantissa, exponent = np.frexp(greatest)
+  exponent = exponent - (mantissa == 0.5)  # a power of two becomes 1
+  return np.ldexp(weights, np.where(is_seen, 0, -exponent))
 
 
 def scaled_weights(adj: _Array, by_order: bool = False) -> _Array:
@@ -39,13 +47,14 @@ def scaled_weights(adj: _Array, by_order: bool = False) -> _Array:
   Returns:
     [B, N, N].
   """
-  scaled = adj / scale_of_weights(adj.max(axis=(1, 2), keepdims=True))
+  result = scaled(adj, adj.max(axis=(1, 2), keepdims=True))
   if by_order:
-    for given, graph in zip(adj, scaled):
+    for given, graph in zip(adj, result):
       senders, receivers = np.nonzero(np.triu(given))
       graph[senders, receivers] = graph[receivers, senders] = spaced(
-          graph[senders, receivers], given[senders, receivers])
-  return scaled
+          graph[senders, receivers], given[senders, receivers],
+          LEAST_WEIGHT)
+  return result
 
 
 def scaled_keys(problems: Dict[str, _Array]) -> Dict[str, _Array]:
@@ -58,18 +67,21 @@ def scaled_keys(problems: Dict[str, _Array]) -> Dict[str, _Array]:
     The same, with all of them between 0 and 1.
   """
   # A target comes first: one that is equal to a key is looked for before it.
-  values = np.concatenate([
+  given = np.concatenate([
       np.reshape(problems[name], (len(problems['key']), -1))
       for name in ('target', 'key') if name in problems], axis=1)
+  greatest = np.abs(given).max(axis=1, keepdims=True)
+  # So that no difference overflows.
+  values = np.where(greatest > 1, scaled(given, greatest), given)
   low = values.min(axis=1, keepdims=True)
   high = values.max(axis=1, keepdims=True)
   # N uniform keys leave as much room at the ends as between them.
   room = 1 / (values.shape[1] + 1)
   spread = np.where(high > low, high - low, 1)
-  is_inside = (low >= 0) & (high <= 1)
+  is_inside = (low >= 0) & (greatest <= 1)
   factor = np.where(is_inside, 1, (1 - 2 * room) / spread)
-  scaled = values * factor + np.where(is_inside, 0, room - low * factor)
-  values = np.array([spaced(*x) for x in zip(scaled, values)])
+  values = values * factor + np.where(is_inside, 0, room - low * factor)
+  values = np.array([spaced(*x) for x in zip(values, given)])
   if 'target' not in problems:
     return {'key': values}
   return {'key': values[:, 1:], 'target': values[:, 0]}
@@ -77,10 +89,12 @@ def scaled_keys(problems: Dict[str, _Array]) -> Dict[str, _Array]:
 
 def scaled_signed_keys(keys: _Array) -> _Array:
   """Keys [B, N] that are summed up: they have a zero to keep."""
-  return keys * (1 / np.maximum(np.abs(keys).max(axis=1, keepdims=True), 1))
+  greatest = np.abs(keys).max(axis=1, keepdims=True)
+  return np.where(greatest > 1, scaled(keys, greatest), keys)
 
 
-def spaced(values: _Array, given: Optional[_Array] = None) -> _Array:
+def spaced(values: _Array, given: Optional[_Array] = None,
+           least: float = 0.0) -> _Array:
   """Numbers at equal distances, if some are closer than those of training.
 
   A network hardly sees the difference between numbers that are nearly equal,
@@ -95,6 +109,7 @@ def spaced(values: _Array, given: Optional[_Array] = None) -> _Array:
     values: [N], between 0 and 1.
     given: [N], the same before they were brought between 0 and 1, where numbers
       that differ may have become equal.
+    least: What all of them have to be, for them to stay as they are.
 
   Returns:
     [N], between 0 and 1 and in the same order, with equal ones in that in which
@@ -103,7 +118,8 @@ def spaced(values: _Array, given: Optional[_Array] = None) -> _Array:
   count = len(values)
   order = np.argsort(values if given is None else given, kind='stable')
   distances = np.diff(values[order])
-  if not len(distances) or distances.min() >= 1 / (_CLOSE * count**2):
+  if not count or (values.min() >= least and distances.min(initial=1)
+                   >= 1 / (_CLOSE * count**2)):
     return values
   result = np.empty(count)
   result[order] = np.arange(1, count + 1) / (count + 1)

@@ -6,7 +6,17 @@ import contextlib
 import dataclasses
 import functools
 import os
-from typing import Any, Dict, Iterable, List, Optional, Set, Tuple, Union
+from typing import (
+  Any,
+  Dict,
+  Iterable,
+  Iterator,
+  List,
+  Optional,
+  Set,
+  Tuple,
+  Union,
+)
 
 import clrs
 from dear_jax.data import graph_names
@@ -28,12 +38,21 @@ from dear_jax.training import builders
 from dear_jax.training import compile_cache
 from dear_jax.training import configs
 import jax
+from jax import experimental
 import numpy as np
 
 _Outputs = answers.Outputs
 
 # What `warm_up` compiles for unless told otherwise.
 _WARM_SIZES = (16, 64)
+
+
+@contextlib.contextmanager
+def _single_precision() -> Iterator[None]:
+  """Whatever `jax_enable_x64` says: parameters are in single precision."""
+  with (jax.enable_x64(False) if hasattr(jax, 'enable_x64') else
+        getattr(experimental, 'disable_x64')()):  # in older versions of JAX
+    yield
 
 
 class Reasoner:
@@ -48,6 +67,7 @@ class Reasoner:
     verbose: Whether to say so when someone has to wait for the compiler.
   """
 
+  @_single_precision()
   def __init__(self, config: configs.TrainConfig, params: Any, *,
                algorithm: Optional[str] = None,
                is_limit: bool = False,
@@ -88,6 +108,7 @@ class Reasoner:
     """How many programs its questions have needed so far."""
     return len(self._programs)
 
+  @_single_precision()
   def __call__(self, *args: Any, details: bool = False,
                progress: Union[bool, waiting.Watch] = False, **kwargs: Any
                ) -> Union[_Outputs, Tuple[_Outputs, answers.Details],
@@ -155,6 +176,7 @@ class Reasoner:
         confidences={name: x for name, x in found['confidences'].items()
                      if name in outputs})
 
+  @_single_precision()
   def check(self, *args: Any, **kwargs: Any
             ) -> Union[answers.Check, List[Any]]:
     """Answers a question, and compares with the classical algorithm.
@@ -192,6 +214,7 @@ class Reasoner:
     return answers.Check({name: outputs[name] for name in truth}, truth, wrong,
                          score)
 
+  @_single_precision()
   def draw(self, *args: Any,
            path: Optional[Union[str, os.PathLike]] = None, **kwargs: Any):
     """Draws how a single question is solved, iteration by iteration.
@@ -241,8 +264,9 @@ class Reasoner:
         was.
     """
     sources.write(path, self.config, self._params, made_by or self.made_by,
-                  half)
+                  half, self._is_limit)
 
+  @_single_precision()
   def warm_up(self, sizes: Union[int, Iterable[int]] = _WARM_SIZES,
               batch_size: int = 1) -> int:
     """Compiles ahead all that questions of some sizes need.
@@ -261,7 +285,7 @@ class Reasoner:
       ValueError: if a size is too small for the task, or not a whole number.
     """
     before = self.nb_programs
-    for size in [sizes] if isinstance(sizes, (int, np.integer)) else sizes:
+    for size in sizes if isinstance(sizes, Iterable) else [sizes]:
       for example in examples.examples(self.task, size, batch_size):
         question = self._read((), example)
         assert isinstance(question, questions.Question)
@@ -321,6 +345,11 @@ class Reasoner:
     """Answers several questions, in one program if they can be packed."""
     if self._packs:
       return self._answer_packed(self._as_edges(asked), watch)
+    for number, arguments in enumerate(asked):
+      try:
+        questions.arguments(self.task, self.arguments, (), arguments)
+      except ValueError as error:
+        raise ValueError(f'Question {number} of the list: {error}') from error
     return [self(details=True, progress=watch or False, **x) for x in asked]
 
   def _as_edges(self, asked: List[Any]
@@ -382,6 +411,7 @@ class Reasoner:
     self._model = model
 
 
+@_single_precision()
 def load(source: Union[str, os.PathLike], *, algorithm: Optional[str] = None,
          solver: Optional[str] = None, tol: Optional[float] = None,
          max_iter: Optional[int] = None, criterion: str = 'node',
@@ -419,7 +449,8 @@ def load(source: Union[str, os.PathLike], *, algorithm: Optional[str] = None,
     ValueError: if there is nothing of that name, if it is damaged, or if it is
       not a trained model that can be asked.
   """
-  config, params, made_by = sources.read(source)
+  trained = sources.read(source)
+  config = trained.config
   compile_cache.enable_compilation_cache()
   given: Dict[str, Any] = {
       name: value for name, value in
@@ -432,8 +463,9 @@ def load(source: Union[str, os.PathLike], *, algorithm: Optional[str] = None,
   # Only CLRS' own graphs have nodes with an edge to themselves.
   given['self_loops'] = config.self_loops and config.graphs == graph_names.ER
   reasoner = Reasoner(
-      dataclasses.replace(config, **given), params, algorithm=algorithm,
-      is_limit=max_iter is not None, made_by=made_by, verbose=verbose)
+      dataclasses.replace(config, **given), trained.params,
+      algorithm=algorithm, is_limit=trained.is_limit or max_iter is not None,
+      made_by=trained.made_by, verbose=verbose)
   reasoner._check_params(source)
   if verbose:
     sources.warn(source)

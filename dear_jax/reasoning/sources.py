@@ -8,13 +8,14 @@ import json
 import os
 import pathlib
 import sys
-from typing import Any, Dict, Optional, Tuple, Union
+from typing import Any, Dict, NamedTuple, Optional, Union
 
 from dear_jax.data import logs
 from dear_jax.reasoning import cards
 from dear_jax.training import checkpoints
 from dear_jax.training import configs
 from dear_jax.training import run_folder
+import jax
 import numpy as np
 
 _Array = np.ndarray
@@ -23,8 +24,22 @@ SUFFIX = cards.PARAMETERS
 FORMAT = 1
 
 
-def read(source: Union[str, os.PathLike]
-         ) -> Tuple[configs.TrainConfig, Any, Optional[str]]:
+class Trained(NamedTuple):
+  """A trained model.
+
+  Attributes:
+    config: Its settings.
+    params: Its parameters, in single precision.
+    made_by: The commands that made it, if they are known.
+    is_limit: As in `builders.build_model`.
+  """
+  config: configs.TrainConfig
+  params: Any
+  made_by: Optional[str] = None
+  is_limit: bool = False
+
+
+def read(source: Union[str, os.PathLike]) -> Trained:
   """The settings and parameters of what `load` is asked for."""
   if not isinstance(source, (str, os.PathLike)):
     raise ValueError('load takes a name, a run folder or a file, got '
@@ -32,7 +47,8 @@ def read(source: Union[str, os.PathLike]
   path = pathlib.Path(source)
   if path.is_dir():
     with logs.quiet_absl():
-      return configs.load_config(path), checkpoints.load_kept(path), None
+      return Trained(configs.load_config(path),
+                     _in_single(checkpoints.load_kept(path)))
   if path.is_file():
     return _read_file(path)
   if str(source) in cards.names():
@@ -52,6 +68,13 @@ def warn(source: Union[str, os.PathLike]) -> None:
       print(f'dear_jax: {caution}', file=sys.stderr)
 
 
+def _in_single(params: Any) -> Any:
+  """Parameters of a model that was trained in double precision, rounded."""
+  return jax.tree_util.tree_map(
+      lambda x: np.asarray(x, np.float32 if x.dtype == np.float64 else None),
+      params)
+
+
 def in_half(value: _Array) -> _Array:
   """Numbers in half precision; a ValueError if one is too large for that."""
   if not np.issubdtype(value.dtype, np.floating):
@@ -66,7 +89,8 @@ def in_half(value: _Array) -> _Array:
 
 
 def write(path: Union[str, os.PathLike], config: configs.TrainConfig,
-          params: Any, made_by: Optional[str], half: bool = False) -> None:
+          params: Any, made_by: Optional[str], half: bool = False,
+          is_limit: bool = False) -> None:
   """Writes settings and parameters to a file, as `Reasoner.save` says."""
   path = pathlib.Path(path)
   if path.suffix != SUFFIX:
@@ -78,7 +102,7 @@ def write(path: Union[str, os.PathLike], config: configs.TrainConfig,
   config = dataclasses.replace(config, align_to=None, init_from=None,
                                data_cache=None)
   about = {'format': FORMAT, 'config': dataclasses.asdict(config),
-           'made_by': made_by, 'parameters': entries}
+           'made_by': made_by, 'is_limit': is_limit, 'parameters': entries}
   arrays: Dict[str, Any] = {
       f'parameter_{i}': np.asarray(params[module][name])
             for i, (module, name) in enumerate(entries)}
@@ -93,7 +117,7 @@ def write(path: Union[str, os.PathLike], config: configs.TrainConfig,
     temporary.unlink(missing_ok=True)
 
 
-def _read_file(path: pathlib.Path):
+def _read_file(path: pathlib.Path) -> Trained:
   """Reads what `Reasoner.save` wrote."""
   try:
     # Given a path, numpy would leave a damaged file open.
@@ -111,7 +135,8 @@ def _read_file(path: pathlib.Path):
     except ValueError as e:  # such as a step of one's own, not yet registered
       unknown = str(e)
     else:
-      return config, params, about.get('made_by')
+      return Trained(config, _in_single(params), about.get('made_by'),
+                     about.get('is_limit', False))
   # Of a damaged file, zipfile, zlib and numpy raise whatever they come upon.
   except Exception as e:
     raise ValueError(

@@ -62,14 +62,20 @@ def is_list(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
 def is_edges(adj: Any) -> bool:
   """Whether this is meant as edges: a tuple that ends in a number of nodes."""
   return (isinstance(adj, (tuple, list)) and len(adj) in (3, 4)
-          and isinstance(adj[-1], numbers.Number)
-          and not any(isinstance(x, numbers.Number) for x in adj[:2]))
+          and _is_number(adj[-1])
+          and not any(_is_number(x) for x in adj[:2]))
+
+
+def _is_number(value: Any) -> bool:
+  """Whether it is one number, be it in an array."""
+  return isinstance(value, numbers.Number) or (
+      hasattr(value, 'dtype') and np.ndim(value) == 0)
 
 
 def nb_nodes_of(adj: Any) -> Optional[int]:
   """The nodes of a graph that is no matrix of numbers; None if it is one."""
   if is_edges(adj):
-    return adj[-1]
+    return np.asarray(adj[-1]).item()
   if hasattr(adj, 'tocoo') and len(np.shape(adj)) == 2:
     return np.shape(adj)[0]
   networkx = sys.modules.get('networkx')
@@ -233,6 +239,7 @@ def _refuse_without_size(adj: Any) -> None:
 def _from_tuple(adj: Sequence[Any]) -> sparse_graphs.SparseGraph:
   """Reads senders, receivers, weights and the number of nodes."""
   *ends, nb_nodes = adj
+  nb_nodes = np.asarray(nb_nodes).item()
   weights = ends.pop() if len(ends) == 3 else None
   if not task_names.is_whole(nb_nodes):
     raise ValueError('adj must end in its number of nodes, a whole number, got '
@@ -280,8 +287,9 @@ def _from_scipy(adj: Any) -> sparse_graphs.SparseGraph:
   if adj.shape[0] != adj.shape[1]:
     raise ValueError('adj must be a square matrix [N, N], but has the shape '
                      f'{list(adj.shape)}.')
-  adj = adj.tocoo()
-  weights = questions.numbers('adj', adj.data)
+  adj = adj.tocoo(copy=True)
+  adj.sum_duplicates()  # what is stored twice counts twice, as in scipy
+  weights = questions.numbers('weights', adj.data)
   is_edge = weights != 0
   return sparse_graphs.SparseGraph(
       adj.row[is_edge].astype(np.int64), adj.col[is_edge].astype(np.int64),
@@ -299,11 +307,7 @@ def _from_networkx(adj: Any, is_weighted: bool
   edges = list(adj.edges(data='weight', default=1))
   weights = None
   if is_weighted:
-    for one, other, weight in edges:
-      if weight == 0:
-        raise ValueError(f'the edge from {one!r} to {other!r} has a weight of '
-                         '0, which would be no edge.')
-    weights = _weights([x for _, _, x in edges], len(edges))
+    weights = questions.networkx_weights(edges)
   ends = np.array([[number[one], number[other]] for one, other, _ in edges],
                   np.int64).reshape(-1, 2)
   graph = sparse_graphs.SparseGraph(ends[:, 0], ends[:, 1], weights,
@@ -350,9 +354,13 @@ def _checked(task: str, form: Any, graph: sparse_graphs.SparseGraph
     _check_acyclic(task, graph)
   weights = None
   if form.is_weighted:
-    scaled = values / ranges.scale_of_weights(values.max(initial=0))
+    scaled = ranges.scaled(values, values.max(initial=0))
     if form.is_by_order:
       scaled = _spaced(keys, scaled, values, graph.nb_nodes)
+    lost = np.flatnonzero(scaled < ranges.LEAST_WEIGHT)
+    if len(lost):
+      raise ValueError(f'adj {ranges.TOO_WIDE}, but the edge '
+                       f'{edge(keys[lost[0]])} has {values[lost[0]]:g}.')
     weights = np.empty(len(order))
     weights[order] = scaled
   return graph._replace(weights=weights)
@@ -364,8 +372,9 @@ def _spaced(keys: _Array, scaled: _Array, given: _Array, nb_nodes: int
   senders, receivers = np.divmod(keys, nb_nodes)
   is_one_way = senders <= receivers
   one_way = np.where(is_one_way, keys, receivers * nb_nodes + senders)
-  return ranges.spaced(scaled[is_one_way], given[is_one_way])[
-      np.searchsorted(keys[is_one_way], one_way)]
+  return ranges.spaced(
+      scaled[is_one_way], given[is_one_way], ranges.LEAST_WEIGHT)[
+          np.searchsorted(keys[is_one_way], one_way)]
 
 
 def _check_symmetric(task, keys, values, nb_nodes, edge) -> None:

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of questions: what is read is what training has seen."""
 
+import clrs
 from dear_jax.data import samplers
 from dear_jax.reasoning import questions
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -137,7 +139,7 @@ def test_weights_of_which_the_order_matters():
 def test_signed_keys_keep_their_signs():
   found = questions.read('find_maximum_subarray', ([-5, 10, -1],), {},
                          min_size=2)
-  np.testing.assert_allclose(found.problems['key'][0], [-0.5, 1, -0.1])
+  np.testing.assert_array_equal(found.problems['key'][0] * 16, [-5, 10, -1])
 
 
 def test_weights_are_scaled_graph_by_graph():
@@ -145,7 +147,47 @@ def test_weights_are_scaled_graph_by_graph():
   graphs = np.stack([adj, adj / 8, adj / 400, 0 * adj])
   found = questions.read('bellman_ford', (graphs, 0), {},
                          min_size=2).problems['A']
-  np.testing.assert_allclose(found[:, 0, 1], [1, 0.5, 1, 0])
+  np.testing.assert_allclose(found[:, 0, 1], [1, 0.5, 0.64, 0])
+
+
+@pytest.mark.parametrize('task', ['bellman_ford', 'dijkstra', 'floyd_warshall'])
+def test_ties_of_whole_weights_stay_ties(task):
+  """What is scaled has the shortest paths of what was given, bit for bit."""
+  rng = np.random.default_rng(0)
+  algorithm = getattr(clrs.algorithms, task)
+  for highest in (10, 100):
+    adj = np.triu(rng.integers(1, highest, (16, 16)), 1)
+    adj = (adj + adj.T) * 1.0
+    args = {} if task == 'floyd_warshall' else {'source': 3}
+    found = questions.read(task, (adj,), args, min_size=2).problems
+    assert found['A'].max() <= 1
+    source = [3] if args else []
+    np.testing.assert_array_equal(algorithm(found['A'][0], *source)[0],
+                                  algorithm(adj, *source)[0])
+
+
+@pytest.mark.parametrize('task, given, message', [
+    ('minimum', [np.array([2**60 + 1, 2**60])], r'keys\[0\] is 1.15'),
+    ('minimum', [[2**70, 1]], r'2\*\*53, but keys\[0\] is 1.18'),
+    ('minimum', [[10**400, 1]], r'keys must hold whole numbers'),
+    ('minimum', [np.ma.array([2, 1], mask=[1, 0])], 'masked'),
+    ('minimum', [np.array([1, 'x', None], object)], 'NoneType and str'),
+    ('bellman_ford', [[[0, 1e-50, 1], [1e-50, 0, 0], [1, 0, 0]], 0],
+     r'below 1e-30 of the greatest one, but adj\[0, 1\] is 1e-50'),
+    ('search', [[1, 2], 2**60], 'target must hold whole numbers')])
+def test_numbers_that_would_be_confused_are_refused(task, given, message):
+  with pytest.raises(ValueError, match=message) as e:
+    questions.read(task, given, {}, min_size=2)
+  assert '\n' not in str(e.value) and str(e.value).endswith('.')
+
+
+def test_numbers_of_any_type():
+  ml_dtypes = pytest.importorskip('ml_dtypes')
+  for keys in (np.array([2, 0, 1], object), np.array([2, 0, 1], np.int8),
+               np.array([2, 0, 1], ml_dtypes.bfloat16), np.ma.array([2, 0, 1]),
+               [True, False, 0.5], [1e308, -1e308, 0.0]):
+    found = questions.read('minimum', (keys,), {}, min_size=2).problems['key']
+    np.testing.assert_array_equal(np.argsort(found[0]), [1, 2, 0])
 
 
 def test_networkx_graphs():
@@ -170,6 +212,15 @@ def test_networkx_graphs():
       (graph, 'milan', "got 'milan'")):
     with pytest.raises(ValueError, match=message):
       questions.read('bfs', (bad, source), {}, min_size=2)
+  with pytest.raises(ValueError, match='source must be a node of the graph'):
+    questions.read('bfs', (graph, np.array([0, 0])), {}, min_size=2)
+  numbered = networkx.path_graph(3)
+  np.testing.assert_array_equal(questions.read(
+      'bfs', ([numbered, numbered], jnp.array([0, 2])), {}, min_size=2
+      ).problems['s'], [0, 2])
+  graph.add_edge('rome', 'siena', weight='3')
+  with pytest.raises(ValueError, match="a number as its weight, got '3'"):
+    questions.read('bellman_ford', (graph, 'rome'), {}, min_size=2)
   graph.add_edge('rome', 'siena', weight=0)
   with pytest.raises(ValueError, match='weight of 0'):
     questions.read('bellman_ford', (graph, 'rome'), {}, min_size=2)

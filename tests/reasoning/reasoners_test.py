@@ -202,8 +202,8 @@ def test_a_file_holds_everything(tmp_path):
     (lambda params: _changed(params, lambda x: x[:-1]),
      'has the shape [15, 8]'),
     (lambda params: _changed(params, lambda x: x.T), 'has the shape [8, 16]'),
-    (lambda params: _changed(params, lambda x: x.astype(np.float64)),
-     'is of float64, not float32'),
+    (lambda params: _changed(params, lambda x: x.astype(np.int32)),
+     'is of int32, not float32'),
     (lambda params: _changed(params, lambda x: x * np.nan), 'is not finite'),
     (lambda params: _changed(params, lambda x: x + np.inf), 'is not finite'),
 ])
@@ -242,7 +242,7 @@ def test_a_damaged_file_is_not_loaded(tmp_path):
       del damaged[rng.integers(len(data)):]
     path.write_bytes(damaged)
     try:
-      _, params, _ = sources.read(path)
+      params = sources.read(path).params
     except ValueError as e:
       assert '\n' not in str(e) and str(path) in str(e)
       refused += 1
@@ -418,6 +418,49 @@ def test_a_shipped_reasoner_does_not_mind_what_weights_are_measured_in():
              for unit in (1.0, 0.01, 300.0)]
   for answer in answers[1:]:
     np.testing.assert_array_equal(answer, answers[0])
+
+
+def test_answers_are_in_single_precision_whatever_jax_is_told(tmp_path):
+  model, (feedback,), config = _untrained('bellman_ford')
+  path = tmp_path / 'in_double.npz'
+  doubled = jax.tree_util.tree_map(lambda x: np.asarray(x, np.float64),
+                                   model.params)
+  dear_jax.Reasoner(config, doubled).save(path)
+  question = _single(feedback, 1)
+  edges = np.nonzero(question['adj'])
+  asked = [question, dict(question, adj=(
+      *edges, question['adj'][edges], len(question['adj'])))]
+  expected = [dear_jax.load(path)(**x, details=True) for x in asked]
+  with jax.enable_x64(True):
+    reasoner = dear_jax.load(path)
+    for x, (outputs, details) in zip(asked, expected):
+      found = reasoner(**x, details=True)
+      np.testing.assert_array_equal(found[0]['pi'], outputs['pi'])
+      assert found[1].confidence.dtype == np.float32
+      assert found[1].confidence == details.confidence
+    assert reasoner.check(**question).outputs['pi'].dtype == np.int64
+
+
+def test_a_limit_that_was_given_is_kept(tmp_path):
+  path = tmp_path / 'limited.npz'
+  chain = np.eye(12, k=1) + np.eye(12, k=-1)
+  steps = lambda reasoner: reasoner(chain, 0, details=True)[1].steps
+  limited = dear_jax.load('bfs', max_iter=3, verbose=False)
+  limited.save(path)
+  assert steps(limited) == steps(dear_jax.load(path)) == 3
+  assert steps(dear_jax.load(path, max_iter=5)) == 5
+
+
+def test_lists_and_sizes_that_are_none():
+  model, _, config = _untrained('minimum')
+  reasoner = dear_jax.Reasoner(config, model.params)
+  with pytest.raises(ValueError, match='Question 1 .* not details'):
+    reasoner([dict(keys=[2, 1]), dict(keys=[2, 1], details=True)])
+  with pytest.raises(ValueError, match='whole number .* got 16.0'):
+    reasoner.warm_up(16.0)
+  check = answers.Check({'return': np.array(1)}, {'return': np.array(2)},
+                        {'return': np.array(True)}, 0.0)
+  assert 'return is 2, but' in str(check)
 
 
 def test_trees_of_edges_of_equal_weight_are_trees():

@@ -12,6 +12,7 @@ from dear_jax.reasoning import questions
 from dear_jax.reasoning import sparse_questions
 from dear_jax.training import builders
 from dear_jax.training import configs
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import sparse
@@ -48,6 +49,19 @@ def test_weights_are_brought_into_the_range_of_training():
                             min_size=2).problems['A'][0]
   found = _read(([0, 1], [1, 0], [3, 3], 2), 'bellman_ford').graph.matrix()
   np.testing.assert_array_equal(found, expected)
+
+
+def test_the_number_of_nodes_may_be_an_array():
+  for size in (np.int32(2), np.array(2), jnp.array(2)):
+    assert _read(([0, 1], [1, 0], size)).graph.nb_nodes == 2
+
+
+def test_weights_of_very_different_magnitudes():
+  edges = [0, 1, 1, 2], [1, 0, 2, 1]
+  with pytest.raises(ValueError, match='the edge from 0 to 1 has 1e-50'):
+    _read((*edges, [1e-50, 1e-50, 1, 1], 3), 'bellman_ford')
+  found = _read((*edges, [1e-50, 1e-50, 1, 1], 3), 'mst_prim').graph
+  np.testing.assert_allclose(found.weights, [1 / 3, 1 / 3, 2 / 3, 2 / 3])
 
 
 @pytest.mark.parametrize('task', ['bellman_ford', 'mst_prim'])
@@ -93,10 +107,20 @@ def test_large_ones_become_edges():
       (graph, 'n999', "a node of the graph, got 'n999'"),
       (sparse.eye(300, 301), 0, r'square matrix .* \[300, 301\]'),
       (sparse.coo_matrix(([1, 1], ([0, 0], [0, 0])), (300, 300)), 0,
-       'from 0 to 0 twice'),
+       'the edge from 0 to 0 has 2'),
       (sparse.eye(300) * np.nan, 0, 'finite')):
     with pytest.raises(ValueError, match=message):
       _read(bad, source=source)
+  # What is stored twice counts twice, as in scipy itself.
+  ends = [0, 1, 0, 1], [1, 0, 1, 0]
+  for size in (3, 300):
+    twice = sparse.coo_matrix((np.full(4, 0.25), ends), (size, size))
+    found = _read(twice, 'bellman_ford')
+    weights = questions.read('bellman_ford', (twice, 0), {}, min_size=2
+                             ).problems['A'] if size == 3 else (
+                                 found.graph.matrix())
+    assert weights.max() == 0.5
+  assert twice.nnz == 4  # what was given is as it was
   networkx.set_edge_attributes(graph, 0.25, 'weight')
   weights = _read(graph, 'bellman_ford', source='n0').graph.weights
   assert set(weights) == {0.25}
@@ -124,6 +148,7 @@ def test_large_ones_become_edges():
     (([0, 1], [1, 0], [1, 1]), 'end in its number of nodes if'),
     (([0, 1], [1, 0], None), 'end in its number of nodes if'),
     (([0, 1, 2], [1, 2, 0], '3'), 'end in its number of nodes if'),
+    (([0, 1], [1, 0], np.array(2.5)), 'a whole number, got 2.5'),
     (([0, 1], [1, 0], 10**15), '48,000,000,000,000,000 bytes'),
     ([sparse.eye(3), sparse.eye(3)], 'list of questions'),
     ([np.eye(3), np.eye(4)], 'list of questions'),
