@@ -38,6 +38,8 @@ class SolverConfig:
     ridge: Ridge on Anderson's Gram matrix, relative to the matrix's trace.
     damping: 1 takes the full step, less than 1 a part of it.
     stop_mode: The residual is `||f(z) - z||`, divided by `||f(z)||` if 'rel'.
+      Norms are roots of sums of squares, in single precision unless states are
+      in double: numbers far below 1e-15 or above 1e15 should be rescaled.
     part_axis: None takes these norms over the whole of an instance. A number
       takes them for each entry along that axis, such as the nodes along axis 1
       of [B, N, F], and the residual is the largest of theirs: then nothing may
@@ -105,7 +107,7 @@ class Solution:
     converged: Whether that residual is under the tolerance. Never true for an
       instance that failed.
     failed: Whether the instance produced NaN or infinity on its way. Its value
-      is finite all the same, and `dear_jax.fixed_point` gives it no gradient.
+      is finite all the same, if the start is, and `dear_jax.fixed_point` gives it no gradient.
     evaluations: How many evaluations of the whole batch were paid for. It is
       more than the mean of `steps`, as others have to wait for stragglers.
     trajectory: `f(z)` of every evaluation if asked for; row `t` is valid for

@@ -57,7 +57,7 @@ def spectral_radius(fun: Callable[..., _Tree],
     norm = per_instance.norms(vector)
     safe = jnp.where(norm > 0, norm, 1.0)
     vector = jax.tree_util.tree_map(
-        lambda x: x / per_instance.expand(safe, x), vector)
+        lambda x: x / per_instance.expand(safe, x).astype(x.dtype), vector)
     return vector, log_growth + jnp.log(norm)
 
   settle = num_iterations // 2

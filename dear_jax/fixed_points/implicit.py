@@ -5,8 +5,9 @@
 import dataclasses
 import functools
 import math
-from typing import Any, Callable, NamedTuple, Optional
+from typing import Any, Callable, List, NamedTuple, Optional, Tuple
 
+from dear_jax.fixed_points import harmless
 from dear_jax.fixed_points import per_instance
 from dear_jax.fixed_points import solvers
 from dear_jax.fixed_points import varying
@@ -85,14 +86,19 @@ def fixed_point(fun: Callable[..., _Tree],
     backward = default_backward(forward)
   init = jax.tree_util.tree_map(
       lambda x: jax.lax.stop_gradient(jnp.asarray(x)), init)
+  args = varying.unshared(args, like=(init, args))
   # `custom_vjp` sees no gradients of closed-over values; arguments it does.
-  explicit, closed_over = jax.closure_convert(fun, init, *args)
+  explicit, closed_over = _with_explicit_closure(fun, init, args)
   if (varied := varying.like((args, closed_over), init)) is not init:
     init = varied  # under `jax.shard_map` states have the type of all inputs
-    explicit, closed_over = jax.closure_convert(fun, init, *args)
+    explicit, closed_over = _with_explicit_closure(fun, init, args)
   args = (*args, *closed_over)
   solvers.check_problem(explicit, init, args)
   batch_size = len(jax.tree_util.tree_leaves(init)[0])
+  if not batch_size:  # and there is no instance to copy from
+    solution = solvers.solve(explicit, init, *jax.lax.stop_gradient(args),
+                             config=forward)
+    return dataclasses.replace(solution, value=explicit(init, *args))
   if backward_probe is None:
     backward_probe = varying.like(
         (init, args), jnp.zeros((batch_size, len(BackwardReport._fields))))
@@ -111,6 +117,41 @@ def fixed_point(fun: Callable[..., _Tree],
   if gradient == 'unrolled':
     return _unrolled(replay, plan, init, args)
   return _fixed_point(replay, plan, init, args, backward_probe)
+
+
+def _with_explicit_closure(fun: Callable[..., _Tree], init: _Tree, args: Any
+                           ) -> Tuple[Callable[..., _Tree], List[Any]]:
+  """As `jax.closure_convert`, but also of whole numbers and truth values.
+
+  They have no gradient, but if they are traced, they must not be kept from the
+  forward to the backward pass in a closure.
+
+  Args:
+    fun: The step, of a state and `args`.
+    init: A state.
+    args: Its other arguments.
+
+  Returns:
+    The step, of a state, `args` and what it closes over that is traced; and
+    these values.
+  """
+  program, shape = jax.make_jaxpr(fun, return_shape=True)(init, *args)
+  treedef = jax.tree_util.tree_structure(shape)
+  is_traced = [isinstance(x, jax.core.Tracer) for x in program.consts]
+  constants = [None if traced else x
+               for x, traced in zip(program.consts, is_traced)]
+  count = sum(is_traced)
+
+  def explicit(*all_args):
+    own, closed_over = (all_args[:len(all_args) - count],
+                        iter(all_args[len(all_args) - count:]))
+    return jax.tree_util.tree_unflatten(treedef, jax.core.eval_jaxpr(
+        program.jaxpr, [next(closed_over) if traced else x for x, traced
+                        in zip(constants, is_traced)],
+        *jax.tree_util.tree_leaves(own)))
+
+  return explicit, [x for x, traced in zip(program.consts, is_traced)
+                    if traced]
 
 
 def default_backward(forward: solvers.SolverConfig) -> solvers.SolverConfig:
@@ -203,7 +244,7 @@ def _fixed_point_bwd(fun, plan, residuals, cotangents):
   """
   origin, value, failed, args = residuals
   place = value if plan.is_exact else origin
-  restore = _without_failed(fun, plan.subsets, place, args, failed)
+  restore = harmless.without_failed(fun, plan.subsets, place, args, failed)
   place = per_instance.copy(place, failed, jnp.argmin(failed))
   cotangent = per_instance.zero(cotangents.value, failed)
   nothing = jnp.where(failed, 0.0, 0.0)  # of the type that failed has
@@ -233,94 +274,13 @@ def _unrolled(fun, plan, init, args):
   """
   solution, origin = plan.solve(fun, init, jax.lax.stop_gradient(args))
   failed = solution.failed
-  restore = _without_failed(fun, plan.subsets, origin, args, failed)
+  restore = harmless.without_failed(fun, plan.subsets, origin, args, failed)
   unrolled = solvers.solve_unrolled(
       fun, per_instance.copy(init, failed, jnp.argmin(failed)), *restore(args),
       config=plan.forward)
   value = per_instance.where(failed, jax.lax.stop_gradient(solution.value),
                           unrolled.value)
   return dataclasses.replace(solution, value=value)
-
-
-def _without_failed(fun, subsets, place, args, failed):
-  """What makes arguments harmless, where an instance failed.
-
-  It gets the arguments of another one, and no cotangent. Which arrays have
-  instances is known to `subsets`. Without them it is found out, if need be: an
-  array with an entry for each instance can be changed at those that failed
-  without any effect on the others. Of all other arrays as long as the batch
-  only those entries are replaced that are not finite.
-
-  Args:
-    fun: The step.
-    subsets: As in `fixed_point`.
-    place: A state, [B, ...].
-    args: The arguments of the step.
-    failed: [B].
-
-  Returns:
-    A function of arguments.
-  """
-  source = jnp.argmin(failed)  # one that did not
-  if subsets is not None:
-    return lambda args: subsets.replace(_cut(args, failed), failed, source)
-  place, tested = jax.lax.stop_gradient(
-      (per_instance.copy(place, failed, source), args))
-  places = [i for i, x in enumerate(jax.tree_util.tree_leaves(tested))
-            if jnp.ndim(x) > 0 and len(x) == len(failed)
-            and not varying.is_shared(x)]
-
-  def replace(args, has_instances):
-    leaves, treedef = jax.tree_util.tree_flatten(args)
-    for i, has in zip(places, has_instances):
-      leaves[i] = per_instance.copy(
-          leaves[i], failed & (has | ~_is_finite(leaves[i])), source)
-    return jax.tree_util.tree_unflatten(treedef, leaves)
-
-  def find_out(place, args):
-    all_shared = jnp.zeros(len(places), bool)
-    before = fun(place, *replace(args, all_shared))
-    def has_instances(i):
-      after = fun(place, *replace(args, all_shared.at[i].set(True)))
-      same = jax.tree_util.tree_map(
-          lambda x, y: jnp.all(per_instance.expand(failed, x) | (x == y)),
-          before, after)
-      return jnp.all(jnp.array(jax.tree_util.tree_leaves(same)))
-    return jax.lax.map(has_instances, jnp.arange(len(places)))
-
-  if not places:
-    return lambda args: _cut(args, failed)
-  has_instances = jax.lax.cond(
-      jnp.any(failed), find_out,
-      lambda *problem: varying.like(problem, jnp.ones(len(places), bool)),
-      place, tested)
-  return lambda args: replace(_cut(args, failed), has_instances)
-
-
-def _cut(args: Any, failed: jax.Array) -> Any:
-  """The same arguments, without a gradient if there is nothing to copy from.
-
-  Not those that all devices share, whose gradient is also that of others.
-
-  Args:
-    args: The arguments.
-    failed: [B].
-
-  Returns:
-    The arguments.
-  """
-  def cut(x):
-    if varying.is_shared(x):
-      return x
-    return jnp.where(jnp.all(failed), jax.lax.stop_gradient(x), x)
-  return jax.tree_util.tree_map(cut, args)
-
-
-def _is_finite(x: jax.Array) -> jax.Array:
-  """[B], whether all entries of an instance are."""
-  if not jnp.issubdtype(jnp.result_type(x), jnp.inexact):
-    return jnp.ones(len(x), bool)
-  return jnp.all(jnp.isfinite(jnp.reshape(x, (len(x), -1))), axis=1)
 
 
 def solve_adjoint(fun: Callable[..., _Tree], origin: _Tree, args: Any,
@@ -362,7 +322,7 @@ def _bounded(value: _Tree, reference: _Tree, bound: float) -> _Tree:
   factor = jnp.where(length > limit, limit / jnp.maximum(
       length, jnp.finfo(length.dtype).tiny), 1.0)
   return jax.tree_util.tree_map(
-      lambda x: x * per_instance.expand(factor, x), value)
+      lambda x: x * per_instance.expand(factor, x).astype(x.dtype), value)
 
 
 class _LinearSubsets:

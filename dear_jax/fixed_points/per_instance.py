@@ -42,6 +42,8 @@ def norms(tree: _Tree) -> _Array:
 
 def squared_norms(tree: _Tree) -> _Array:
   """Their squares, which have a derivative at zero as well."""
+  # Half precision ends at 65,504, which few squares add up to.
+  wide = lambda x: x.astype(jnp.promote_types(x.dtype, jnp.float32))
   return functools.reduce(jnp.add, [
-      jnp.sum(jnp.square(x), axis=tuple(range(1, x.ndim)))
+      jnp.sum(jnp.square(wide(x)), axis=tuple(range(1, x.ndim)))
       for x in jax.tree_util.tree_leaves(tree)])

@@ -102,13 +102,27 @@ class Anderson:
     gram = replace(gram, row, slot, axis=2)
     known = jnp.where(restart, 1, jnp.minimum(memory.known + 1, self._size))
     age = (slot - jnp.arange(self._size)) % self._size
-    weights = self._mixing_weights(gram, age < known[:, None])
+    used = age < known[:, None]
+    solvable = gram
+    if not self._ridge:
+      # A singular system must not be solved where a gradient may go through.
+      is_regular = self._is_regular(gram, used)
+      solvable = jnp.where(is_regular[:, None, None], gram,
+                           jnp.eye(self._size, dtype=gram.dtype))
+    weights = self._mixing_weights(solvable, used)
     mix = lambda history: jnp.einsum(  # pylint:disable=g-long-lambda
         'bm,bmd->bd', weights, history, precision=lax.Precision.HIGHEST)
     proposal = mix(values)
     if self._damping != 1.0:
       proposal -= (1 - self._damping) * mix(changes)
+    if not self._ridge:
+      proposal = jnp.where(is_regular[:, None], proposal, value)
     return proposal, _AndersonMemory(values, changes, gram, known)
+
+  def _is_regular(self, gram, used):
+    """[B], whether there are weights; with a ridge there always are."""
+    weights = self._mixing_weights(lax.stop_gradient(gram), used)
+    return jnp.all(jnp.isfinite(weights), axis=-1)
 
   def _mixing_weights(self, gram, used):
     """Solves `(G^T G + ridge I) a = 1` and scales `a` to sum one."""

@@ -37,6 +37,28 @@ def like(sources: Any, tree: _Tree) -> _Tree:
       lambda x: jnp.where(never, jnp.zeros_like(x), x), tree)
 
 
+_like = like  # which is also the name of an argument
+
+
+def unshared(tree: _Tree, like: Any) -> _Tree:
+  """The same values, none of which all devices share.
+
+  The gradient of what is shared is that of all devices together, so that none
+  of them could leave it out.
+
+  Args:
+    tree: Some values.
+    like: Arrays that vary as they are to.
+
+  Returns:
+    The tree; the very same one outside of `jax.shard_map`.
+  """
+  if not manual_axes():
+    return tree
+  return jax.tree_util.tree_map(
+      lambda x: _like(like, x) if is_shared(x) else x, tree)
+
+
 def manual_axes() -> Sequence[str]:
   """The axes of the mesh that `jax.shard_map` has taken apart."""
   return getattr(jax.sharding.get_abstract_mesh(), 'manual_axes', ())

@@ -62,7 +62,8 @@ class EquilibriumResult(NamedTuple):
     is_sound = ~self.solution.failed
     if count == batch_size:
       return regularisers.jacobian_penalty(
-          self.fun, sound.solution.value, *sound.args, key=key, mask=is_sound)
+          self.fun, sound.solution.value, *sound.args, key=key, mask=is_sound,
+          is_sound=True)
     chosen = jax.random.permutation(choice_key, batch_size)[:count]
     is_chosen = lambda instances: is_sound.at[instances].get(
         mode='fill', fill_value=False)
@@ -75,7 +76,8 @@ class EquilibriumResult(NamedTuple):
           mask=is_chosen(instances), instances=instances)
     instances, value, args = sound._take(chosen)
     return regularisers.jacobian_penalty(
-        self.fun, value, *args, key=key, mask=is_chosen(instances))
+        self.fun, value, *args, key=key, mask=is_chosen(instances),
+        is_sound=True)
 
   def residual_penalty(self, wanted_steps: _Array) -> _Array:
     """How much one more step would change, as a share of the state.
@@ -97,7 +99,7 @@ class EquilibriumResult(NamedTuple):
         jnp.any(weights > 0),
         lambda args: regularisers.residual_penalty(
             self.fun, sound.solution.value, *args, mask=~self.solution.failed,
-            weights=weights),
+            weights=weights, is_sound=True),
         lambda args: jnp.zeros((), weights.dtype), sound.args)
 
   def spectral_radius(self, key: chex.PRNGKey, count: int = 4) -> _Array:

@@ -454,3 +454,74 @@ def test_the_exact_gradient_is_taken_at_the_value():
       (dict(bound=1e6), 1 / (1 - slope(origin)))):
     grad = jax.grad(lambda b, o=options: solve(b, **o).value.sum())(b)
     np.testing.assert_allclose(grad[0, 0], expected, rtol=1e-8)
+
+
+@pytest.mark.parametrize('gradient', implicit.GRADIENTS)
+def test_what_is_as_long_as_the_batch_keeps_its_gradient(gradient):
+  """Equal entries of a bias, and infinite ones of a mask, say nothing."""
+  rng = np.random.default_rng(0)
+  weights = jnp.asarray(0.2 * rng.standard_normal((3, 3)))
+  mask = jnp.where(jnp.eye(3) > 0, -jnp.inf, jnp.zeros((3, 3)))
+  inputs = jnp.asarray(rng.standard_normal((3, 3))).at[1].set(jnp.nan)
+
+  @functools.partial(jax.jit, static_argnums=1)
+  @jax.grad
+  def grad(bias, sound_only):
+    x = inputs[::2] if sound_only else inputs
+    sol = dear_jax.fixed_point(
+        lambda z, b, m, x: jnp.tanh(z @ weights @ jax.nn.softmax(m) + b + x),
+        jnp.zeros_like(x), bias, mask, x, gradient=gradient,
+        forward=Config(tol=1e-12, max_iter=200))
+    return jnp.sum(jnp.where(sol.failed[:, None], 0, sol.value)**2)
+
+  np.testing.assert_allclose(grad(jnp.zeros(3), False),
+                             grad(jnp.zeros(3), True), rtol=1e-9)
+
+
+@pytest.mark.parametrize('way', ['jit', 'vmap', 'scan', 'checkpoint'])
+def test_closed_over_indices(way):
+  weights = jnp.array([[0.3, -0.2], [0.1, 0.4]])
+  order = jnp.array([0, 2, 1])
+
+  def loss(inputs, order, chosen):
+    step = lambda z: jnp.where(chosen, jnp.tanh(z @ weights + inputs[order]), z)
+    return jnp.sum(dear_jax.fixed_point(step, jnp.zeros((3, 2)),
+                                        forward=EXACT).value**2)
+
+  chosen = jnp.ones((3, 2), bool)
+  ways = {
+      'jit': jax.jit(loss),
+      'vmap': lambda x, *args: jnp.sum(jax.vmap(loss, (None, 0, 0))(
+          x, *(y[None] for y in args))),
+      'scan': lambda x, *args: jax.lax.scan(
+          lambda total, y: (total + loss(x, *y), None), 0.0,
+          jax.tree_util.tree_map(lambda y: y[None], args))[0],
+      'checkpoint': jax.checkpoint(loss)}
+  inputs = jnp.asarray(np.random.default_rng(0).standard_normal((3, 2)))
+  np.testing.assert_allclose(jax.grad(ways[way])(inputs, order, chosen),
+                             jax.grad(loss)(inputs, order, chosen), rtol=1e-9)
+
+
+def test_unrolled_gradient_of_singular_systems():
+  """Without a ridge, evaluations that are alike have no mixture."""
+  inputs = jnp.array([[1 / 3, 1 / 2], [2 / 3, 5 / 6]])
+  grad = jax.grad(lambda b: jnp.sum(dear_jax.fixed_point(
+      lambda z, b: 0.5 * z + b, jnp.zeros((2, 2)), b, gradient='unrolled',
+      forward=Config(ridge=0.0, tol=1e-6, max_iter=12)).value))
+  np.testing.assert_allclose(grad(inputs), np.full((2, 2), 2.0), rtol=1e-4)
+
+
+@pytest.mark.parametrize('gradient', implicit.GRADIENTS)
+def test_an_empty_batch_has_a_gradient_of_zero(gradient):
+  grad = jax.grad(lambda w: jnp.sum(dear_jax.fixed_point(
+      lambda z, w: z * w, jnp.zeros((0, 2)), w, gradient=gradient).value))
+  assert grad(0.5) == 0
+
+
+def test_bound_in_half_precision():
+  """Squares of small gradients are zero there."""
+  ones = jnp.ones((1, 128), jnp.float16)
+  grad = jax.grad(lambda b: 1e-4 * jnp.sum(dear_jax.fixed_point(
+      lambda z, b: (0.5 * z + b).astype(z.dtype), jnp.zeros_like(ones), b,
+      bound=1.5).value))
+  np.testing.assert_allclose(grad(ones), 1.5e-4, rtol=0.01)

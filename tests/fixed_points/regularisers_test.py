@@ -98,3 +98,33 @@ def test_residual_penalty_in_closed_form():
   # The zero state may be at rest as well.
   nothing = regularisers.residual_penalty(lambda z: z, jnp.zeros((2, 2)))
   np.testing.assert_array_equal(nothing, 0)
+
+
+def test_instances_that_do_not_count_may_be_anything():
+  rng = np.random.RandomState(0)
+  w = jnp.asarray(0.3 * rng.randn(2, 2), jnp.float32)
+  inputs = jnp.asarray(rng.randn(3, 2), jnp.float32).at[1].set(jnp.nan)
+  value = jnp.full((3, 2), 0.1).at[1].set(jnp.inf)
+  mask = jnp.array([True, False, True])
+  step = lambda z, w, x: jnp.tanh(z @ w + x)
+
+  def both(w, others):
+    """The others have what the first one has, or what they are given."""
+    x, z = (jnp.where(mask[:, None], y, y[0]) if others else y
+            for y in (inputs, value))
+    return regularisers.residual_penalty(
+        step, z, w, x, mask=mask) + dear_jax.jacobian_penalty(
+            step, z, w, x, mask=mask, key=jax.random.PRNGKey(0))
+
+  for here, there in zip(jax.value_and_grad(both)(w, False),
+                         jax.value_and_grad(both)(w, True)):
+    np.testing.assert_allclose(here, there, rtol=1e-6)
+  assert np.isfinite(here).all()
+
+
+def test_size_in_half_precision():
+  """65,536 entries are more than half precision can count."""
+  penalty = dear_jax.jacobian_penalty(
+      lambda z: (0.5 * z).astype(z.dtype), jnp.ones((32, 16, 128), jnp.float16),
+      key=jax.random.PRNGKey(0), mask=jnp.ones(32, bool))
+  np.testing.assert_allclose(penalty, 0.25, rtol=0.02)

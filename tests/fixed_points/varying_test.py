@@ -53,6 +53,17 @@ for gradient in ('implicit', 'one_step', 'unrolled'):
         weights, inputs)):
       close(here, there)
 
+# One device has nothing but an instance that fails.
+some = inputs[::3].at[1].set(np.nan)
+for gradient in ('implicit', 'one_step', 'unrolled'):
+  def loss(w, x):
+    sol = dear_jax.fixed_point(
+        lambda z, w, x: jnp.tanh(z @ w + x), jnp.zeros(x.shape), w, x,
+        forward=config, gradient=gradient)
+    return jnp.sum(jnp.where(sol.failed[:, None], 0, sol.value)**2)
+  total = over(lambda w, x: jax.lax.psum(loss(w, x), 'devices'), P())
+  close(jax.jit(jax.grad(total))(weights, some), jax.grad(loss)(weights, some))
+
 radius = lambda w, x: diagnostics.spectral_radius(
     step, 0 * x, w, x, key=jax.random.PRNGKey(0))
 assert np.isfinite(over(radius, P('devices'))(weights, inputs)).all()
