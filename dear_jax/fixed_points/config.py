@@ -107,7 +107,8 @@ class Solution:
     converged: Whether that residual is under the tolerance. Never true for an
       instance that failed.
     failed: Whether the instance produced NaN or infinity on its way. Its value
-      is finite all the same, if the start is, and `dear_jax.fixed_point` gives it no gradient.
+      is finite all the same, if the start is, and `dear_jax.fixed_point` gives
+      it no gradient.
     evaluations: How many evaluations of the whole batch were paid for. It is
       more than the mean of `steps`, as others have to wait for stragglers.
     trajectory: `f(z)` of every evaluation if asked for; row `t` is valid for
