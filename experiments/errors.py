@@ -43,7 +43,8 @@ def find(run, size):
   import clrs
   import jax
   import numpy as np
-  test_set = run.test_set(size, _SAMPLES.value, run.config.batch_size)
+  with cli.failing():
+    test_set = run.test_set(size, _SAMPLES.value, run.config.batch_size)
   key = jax.random.fold_in(jax.random.PRNGKey(run.config.seed), 1)
   with cli.failing(code=1):
     model = run.model(test_set)
@@ -71,10 +72,11 @@ def main(argv):
   run = trained.Run(folder)
   output = _OUTPUT.value or os.path.join(folder, 'errors.json')
   cli.check_output(_OUTPUT, output)
+  size = _SIZE.value or run.config.test_size
+  run.check_size(size)
   cli.prepare()
   from dear_jax.reports import error_groups
   import numpy as np
-  size = _SIZE.value or run.config.test_size
   truth, said, adj, weights = find(run, size)
   right = truth == said
   by_rule = float((truth == error_groups.highest_below(adj)).mean())

@@ -2,13 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the parameters that a run kept, with its settings, to one small file.
 
-Example:
+Examples:
 
   python experiments/export.py RUN_FOLDER --out=my_bfs.npz
 
+  # a run on several algorithms, of which the file has them all
+  python experiments/export.py RUN_FOLDER --algorithm=bfs --out=my_two.npz
+
 `dear_jax.load('my_bfs.npz')` then answers questions on any machine; the run
 folder is not needed any more. The commands that made the file are kept in it,
-as `made_by` of the loaded reasoner.
+as `made_by` of the loaded reasoner. A run on several algorithms is checked for
+one of them; `dear_jax.load` has to be told again which one is to answer, and
+can be told any.
 """
 
 import os
@@ -20,6 +25,9 @@ import cli
 _OUT = flags.DEFINE_string(
     'out', None, 'file to write, ending in .npz (default: reasoner.npz in the '
     'run folder)')
+_ALGORITHM = flags.DEFINE_string(
+    'algorithm', None, 'which algorithm of a run on several has to be one that '
+    'can be asked about (default: the only one); all are written')
 _COMMAND = flags.DEFINE_string(
     'command', None, 'the command that made the run, to be kept in the file')
 _HALF = flags.DEFINE_boolean(
@@ -39,7 +47,7 @@ def main(argv):
   if not out.parent.is_dir():
     cli.fail(f'There is no folder {out.parent} to write {out.name} to.')
   with cli.failing():
-    reasoner = load(folder)
+    reasoner = load(folder, algorithm=_ALGORITHM.value)
     with cli.writing(out):
       reasoner.save(out, made_by=_COMMAND.value, half=_HALF.value)
   print(f'{out}: {reasoner}, {out.stat().st_size / 2**20:.2f} MiB')

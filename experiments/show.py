@@ -56,18 +56,14 @@ def output_folder(folder):
 
 def choose_sample(run):
   """The sampler of the run's test samples, each of them a batch."""
-  from dear_jax.data import samplers
   from dear_jax.reports import instances
-  least = samplers.min_size(run.algorithm)
-  if _SIZE.value < least:
-    cli.fail(f'--size must be at least {least} for {run.algorithm}, got '
-             f'{_SIZE.value}.')
+  run.check_size(_SIZE.value)
   count = run.config.test_samples
   if not 0 <= _SAMPLE.value < count:
     cli.fail(f'--sample must be in 0..{count - 1}, as the run has {count} test '
              f'samples, got {_SAMPLE.value}.')
-  sampler = run.test_set(_SIZE.value, count, 1)
   with cli.failing():
+    sampler = run.test_set(_SIZE.value, count, 1)
     instances.kind_of(run.algorithm, sampler.spec)
   return sampler
 

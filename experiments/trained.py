@@ -92,14 +92,30 @@ class Run:
         with_lengths=self.config.needs_lengths and not sparse,
         graphs=graphs or self.config.graphs, sparse=sparse)
 
+  def check_size(self, size):
+    """Fails if --size is less than the algorithm can do with."""
+    from dear_jax.data import samplers
+    least = samplers.min_size(self.algorithm)
+    if size < least:
+      cli.fail(f'--size must be at least {least} for {self.algorithm}, got '
+               f'{size}.')
+
   def convert(self, model):
-    """Makes a 'dear' of a 'nar', or the reverse, with the same parameters."""
+    """Makes a 'dear' of a 'nar', or the reverse, with the same parameters.
+
+    What only one of the two can be trained with is left out. Fails if there
+    can be no such model of the algorithm.
+
+    Args:
+      model: 'dear' or 'nar'.
+    """
     from dear_jax.training import builders
     if model == self.config.model:
       return
-    self.config = dataclasses.replace(
-        self.config, model=model, processor=self.config.kind,
-        test_steps='true', align_to=None, stochastic_depth=False)
+    self.change(
+        model=model, processor=self.config.kind, test_steps='true',
+        align_to=None, stochastic_depth=False, noise_stddev=0.0,
+        contrastive_weight=0.0)
     self.params = builders.without_termination(self.params)
 
   def change(self, **changes):

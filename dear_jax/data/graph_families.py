@@ -35,7 +35,8 @@ ATTACHED = (1, 2, 3)
 # `sparse_er` and `geometric` have so many times the expected degree ln(n) at
 # which graphs begin to be connected.
 _DEGREE_RANGE = (1.0, 3.0)
-# The greatest probability that `Draws.booleans` can have.
+# The greatest probability of an edge, which is less than 1 by the last bit of
+# `Draws.booleans`: `sparse_families` draws with the logarithm of 1 - p.
 ALMOST_SURE = 1 - 2.0**-32
 
 

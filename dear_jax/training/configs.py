@@ -314,7 +314,8 @@ class TrainConfig:
     if self.contrastive_weight:
       task_names.check_twins(self.algorithms)
     if self.model == 'nar':
-      for name in ('stochastic_depth', 'align_to', 'contrastive_weight'):
+      for name in ('noise_stddev', 'stochastic_depth', 'align_to',
+                   'contrastive_weight'):
         if getattr(self, name):
           raise ValueError(f'{name} needs model=dear.')
 

@@ -20,7 +20,8 @@ def upgrade(settings: Mapping[str, Any]) -> Dict[str, Any]:
 
   Until 0.2 the gradient 'implicit' had the decay, the bound and the limit that
   are those of 'damped' now. Before that there were no such settings, and it was
-  exact. Today 'implicit' is stored with None for all three.
+  exact. Today 'implicit' is stored with None for all three. A baseline could
+  have a noise_stddev, of which it took no notice.
 
   Args:
     settings: The settings of a run, by any version so far.
@@ -40,6 +41,8 @@ def upgrade(settings: Mapping[str, Any]) -> Dict[str, Any]:
       result.update(dict.fromkeys(numbers))
   elif result.get('gradient') in ('one_step', 'unrolled') and numbers:
     result.update(dict.fromkeys(numbers))  # they had no effect
+  if result.get('model') == 'nar' and 'noise_stddev' in result:
+    result['noise_stddev'] = 0.0  # nor had this
   return result
 
 

@@ -66,6 +66,33 @@ def test_integers_cover_their_range():
   assert counts.shape == (3,) and counts.min() > 270
 
 
+def test_booleans_that_are_certain():
+  """And others in the same batch, which are what they are without these."""
+  assert make_draws().booleans(1.0, 3, 3).all()
+  assert make_draws().booleans(1, 9).all()
+  assert not make_draws().booleans(0.0, 9).any()
+  mixed = make_draws(range(4)).booleans(np.array([1.0, 0.4, 0.0, 1.0]), 99)
+  assert mixed[[0, 3]].all() and not mixed[2].any()
+  np.testing.assert_array_equal(mixed[1],
+                                make_draws((1,)).booleans(0.4, 99)[0])
+
+
+@pytest.mark.parametrize('p', [
+    2.0**-33, 2.0**-32, 0.1, 0.5, 0.9, 1 - 2.0**-32, np.nextafter(1, 0)])
+def test_booleans_are_32_bits_below_a_threshold(p):
+  halves = make_draws(range(50)).words(50).view(np.uint32)
+  np.testing.assert_array_equal(
+      make_draws(range(50)).booleans(p, 100), halves < np.uint32(p * 2.0**32))
+
+
+@pytest.mark.parametrize('p, named', [
+    (1.5, '1.5'), (-0.1, '-0.1'), (np.nan, 'nan'), (np.inf, 'inf'),
+    (np.array([0.5, 2.0]), '2.0')])
+def test_what_is_no_probability(p, named):
+  with pytest.raises(ValueError, match=f'from 0 to 1, got {named}[.]$'):
+    make_draws().booleans(p, 3)
+
+
 def test_some_of_the_samples_draw_on_their_own():
   whole, part = make_draws((3, 4, 5)), make_draws((5, 3))
   first, second = whole.some(np.array([1])), whole.some(np.array([0, 2]))

@@ -4,6 +4,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -315,6 +316,24 @@ def test_parameters_of_a_baseline_solved_for_an_equilibrium(
   found = json.loads(path.read_text())
   assert (found['model'], found['processor']) == ('dear', 'dear_pgn')
   assert found['overridden'] == ['model']
+
+
+def test_parameters_of_a_dear_in_a_baseline(nar, command, tmp_path):
+  """Whatever it was trained with that a baseline cannot be."""
+  folder, result = nar
+  copy = tmp_path / 'dear'
+  shutil.copytree(folder, copy)
+  stored = json.loads((copy / 'config.json').read_text())
+  stored['config'].update(
+      model='dear', processor='dear_pgn', contrastive_weight=0.5,
+      noise_stddev=0.001, stochastic_depth=True)
+  (copy / 'config.json').write_text(json.dumps(stored))
+  code, _, err = command(copy, '--model=nar', '--only=sizes', '--sizes=6',
+                         '--samples=6')
+  assert code == 0, err
+  found = json.loads((copy / 'evaluation.json').read_text())
+  assert (found['model'], found['processor']) == ('nar', 'pgn')
+  assert found['sizes'][0]['score'] == result['test_score']
 
 
 def test_large_graphs_are_evaluated_without_matrices(dear, command, tmp_path):

@@ -72,6 +72,9 @@ def test_import_in_all_commands(folder):
     configs.load_config('run')
   code, _, err = evaluate(*few, parts)
   assert code == 0, err
+  code, out, err = evaluate(*few, parts, '--model=nar')
+  assert code == 2 and not out and err.count('\n') == 1
+  assert 'nearest was registered without length' in err
 
   forget()
   code, _, err = run('--workdir=run', '--resume', parts)

@@ -7,10 +7,13 @@ import json
 import subprocess
 import sys
 
+from dear_jax.data import free_memory
+from dear_jax.training import checkpoints
 from dear_jax.training import configs
 from dear_jax.training import loop
 import pytest
 from tests import commands
+from tests import run_folders
 
 # Every program is started once as one; mistakes are made in this process.
 command = functools.lru_cache(maxsize=None)(commands.Command)
@@ -119,12 +122,20 @@ def test_what_has_no_equilibrium_cannot_be_looked_into(aligned, folder):
     assert message in err and err.count('\n') == 1
 
 
-def test_mistakes_are_one_line(tmp_path, folder):
+def test_mistakes_are_one_line(tmp_path, folder, monkeypatch):
+  dijkstra = tmp_path / 'dijkstra'
+  run_folders.write(dijkstra, algorithms=('dijkstra',))
+  monkeypatch.setattr(checkpoints, 'load_kept', lambda _: {})  # not looked at
+  monkeypatch.setattr(free_memory, 'available', lambda: 2**30)
   for script, args, message in (
       ('convergence.py', [], 'RUN_FOLDER is missing'),
       ('convergence.py', [tmp_path], 'config.json'),
       ('convergence.py', [folder, '--decay=2'], 'decay'),
       ('errors.py', [folder, '--size=1'], 'size'),
+      ('errors.py', [dijkstra, '--size=3'],
+       '--size must be at least 4 for dijkstra, got 3.'),
+      ('errors.py', [folder, '--size=200000'],
+       '200,000 x 200,000 pairs of nodes would'),
       ('gradient_noise.py', [folder, '--decays=0.5,x'], "got '0.5,x'"),
       ('gradient_noise.py', [folder, tmp_path], 'unexpected argument')):
     code, out, err = command(script)(*args)

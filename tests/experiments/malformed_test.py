@@ -176,6 +176,7 @@ _COMMANDS = {
         (['--tol=-1'], 'tol'),
         (['--resume'], '--workdir'),
         (['--preset=quik'], "did you mean 'quick'?"),
+        (['--model=nar', '--noise_stddev=0.001'], 'noise_stddev needs model='),
         (['--alogrithm=bfs'], 'alogrithm'),
         (['bfs'], "'bfs'"),
     ],

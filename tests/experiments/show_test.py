@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 
+from dear_jax.data import free_memory
 from dear_jax.training import configs
 from dear_jax.training import loop
 import numpy as np
@@ -106,6 +107,7 @@ def test_mistakes_are_one_line(command, folder, tmp_path, monkeypatch):
   nar = _changed(folder, tmp_path / 'nar', model='nar', processor='pgn')
   edges = _changed(folder, tmp_path / 'edges', algorithms=['mst_kruskal'])
   sort = _changed(folder, tmp_path / 'sort', algorithms=['insertion_sort'])
+  monkeypatch.setattr(free_memory, 'available', lambda: 2**30)
   for args, message in (
       ([], 'RUN_FOLDER is missing'),
       ([tmp_path / 'none'], 'none'),
@@ -116,6 +118,7 @@ def test_mistakes_are_one_line(command, folder, tmp_path, monkeypatch):
       ([folder, '--sample=-1'], '--sample must be in 0..2'),
       ([folder, '--size=1'], '--size must be at least 2 for bfs, got 1.'),
       ([folder, '--size=x'], 'size'),
+      ([folder, '--size=200000'], '200,000 x 200,000 pairs of nodes would'),
       ([folder, '--solver=newton'], "Unknown solver 'newton'"),
       ([folder, '--tol=0'], 'tol must be a number of more than 0, got 0.'),
       ([folder, '--tol=nan'], 'tol must be a number of more than 0, got nan.'),

@@ -117,6 +117,14 @@ class TestConfig:
       configs.TrainConfig(**{field: value})
     assert '\n' not in str(error.value)
 
+  @pytest.mark.parametrize('name, value', [
+      ('noise_stddev', 0.001), ('stochastic_depth', True),
+      ('align_to', 'a_run')])
+  def test_what_a_baseline_cannot_have(self, name, value):
+    configs.TrainConfig(**{name: value})
+    with pytest.raises(ValueError, match=f'^{name} needs model=dear.$'):
+      configs.TrainConfig(model='nar', **{name: value})
+
   def test_choices_are_those_of_the_library(self):
     for name, known in (
         ('solver', solvers.METHODS), ('gradient', gradients.GRADIENTS),
@@ -249,8 +257,13 @@ class TestConfig:
       (dict(gradient='one_step', backward_decay=0.5, backward_bound=1.5,
             backward_max_iter=12),
        dict(gradient='one_step', backward_decay=None)),
+      # Noise was accepted where there was none.
+      (dict(model='nar', processor='pgn', noise_stddev=0.001),
+       dict(model='nar', noise_stddev=0.0)),
+      (dict(model='dear', noise_stddev=0.001), dict(noise_stddev=0.001)),
+      (dict(noise_stddev=0.001), dict(noise_stddev=0.001)),
   ])
-  def test_gradients_of_earlier_versions(self, old, expected):
+  def test_settings_of_earlier_versions(self, old, expected):
     config = configs.from_settings({'max_iter': 40, **old})
     assert {name: getattr(config, name) for name in expected} == expected
 
