@@ -78,6 +78,24 @@ class EdgePGN(steps.PGN):
   def nodes(self, state: steps.State) -> _Array:
     return state['nodes']
 
+  def share_of_entries(self, state: steps.State, context: _Context
+                       ) -> Optional[_Array]:
+    """Of the numbers in a state, those of nodes and edges that there are.
+
+    Args:
+      state: Any state.
+      context: From `prepare`.
+
+    Returns:
+      [], or None if there is nothing else.
+    """
+    nodes, edges = state['nodes'], state['edges']
+    node_mask = context['node_mask']
+    of_nodes = (nodes.size if node_mask is None
+                else jnp.sum(node_mask) * nodes.shape[-1])
+    of_edges = jnp.sum(context['edge_mask']) * edges.shape[-1]
+    return (of_nodes + of_edges) / (nodes.size + edges.size)
+
   def step(self, hidden: steps.State, context: _Context) -> steps.State:
     """The next state of the nodes [B, N, F] and of the edges [B, E, F']."""
     edges, hidden = hidden['edges'], hidden['nodes']
@@ -173,6 +191,12 @@ class PairPGN(EdgePGN):
                else node_mask > 0.5)
     return dict(context, is_node=is_node, edge_mask=_flat_pairs(
         is_node[:, :, None] & is_node[:, None]))
+
+  def share_of_entries(self, state: steps.State, context: _Context
+                       ) -> Optional[_Array]:
+    """All pairs have a state, unless there are nodes that are padding."""
+    return (None if context['node_mask'] is None
+            else super().share_of_entries(state, context))
 
   def _of_edges(self, edges: _Array, context: _Context) -> _Array:
     is_node = context['is_node']

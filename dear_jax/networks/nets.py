@@ -148,9 +148,8 @@ class EquilibriumNet(coding.CodingNet):
     if asked.with_penalty:
       penalty = result.jacobian_penalty(hk.next_rng_key(),
                                         self._jacobian_fraction)
-      if (asked.node_mask is not None
-          and not self.equilibrium.has_virtual_nodes):
-        penalty /= jnp.mean(asked.node_mask)  # it is a mean over nodes
+      if result.share is not None:
+        penalty /= result.share  # it is a mean over what there is
     radius = None
     if asked.with_spectral_radius:
       radius = result.spectral_radius(hk.next_rng_key())
@@ -247,17 +246,21 @@ def _extra_steps(result: processors.EquilibriumResult, key: jax.Array
     key: Source of the number.
 
   Returns:
-    The last state.
+    The last state. That of an instance that failed is the equilibrium itself.
   """
   count = number_of_extra_steps(key)
+  sound = result.for_more_steps()
 
   def step(state, i):
     # Of the two branches only one is run.
-    return jax.lax.cond(i < count, lambda x: result.fun(x, *result.args),
+    return jax.lax.cond(i < count, lambda x: sound.fun(x, *sound.args),
                         lambda x: x, state), None
 
-  return jax.lax.scan(step, result.solution.value,
-                      jnp.arange(_MAX_EXTRA_STEPS))[0]
+  state = jax.lax.scan(step, sound.solution.value,
+                       jnp.arange(_MAX_EXTRA_STEPS))[0]
+  # If all of them failed, they went on with their own arguments.
+  return per_instance.where(result.solution.failed, result.solution.value,
+                            state)
 
 
 def number_of_extra_steps(key: jax.Array) -> _Array:

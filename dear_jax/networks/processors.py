@@ -54,6 +54,7 @@ class Problem(NamedTuple):
   args: Tuple[Any, ...]
   nodes: Callable[[_State], _Array]  # the states of the nodes, [B, N, F]
   edges: Callable[[_State], Optional[_Array]]  # for the decoders, [B, N, N, F]
+  share: Optional[_Array] = None  # as in `EquilibriumResult`
 
 
 class Part(NamedTuple):
@@ -225,7 +226,7 @@ class Equilibrium(clrs_private.Processor):
         solution=solution, nodes=problem.nodes(solution.value),
         edges=problem.edges(solution.value), fun=problem.fun,
         args=problem.args, of_nodes=problem.nodes, of_edges=problem.edges,
-        paused=paused, shards=shards)
+        share=problem.share, paused=paused, shards=shards)
 
   def problem(self, node_fts: _Array, edge_fts: steps.EdgeFeatures,
               graph_fts: _Array, adj_mat: _Array, hidden: _Array, *,
@@ -261,6 +262,11 @@ class Equilibrium(clrs_private.Processor):
         state = jax.tree_util.tree_map(jnp.add, state, noise)
       return state if node_mask is None else state * node_mask[..., None]
 
+    share = None
+    if hasattr(self._step, 'share_of_entries'):
+      share = self._step.share_of_entries(start, context)
+    elif node_mask is not None and not self.has_virtual_nodes:
+      share = jnp.mean(node_mask)
     if self.has_virtual_nodes:
       node_mask = None  # the step itself sees to it
       if noise is not None:
@@ -272,7 +278,7 @@ class Equilibrium(clrs_private.Processor):
         params, state, context)
     on = (lambda x: x) if shards is None else shards.fun
     return Problem(start, on(fun), fun, args, self._step.nodes,
-                   lambda state: on(edges)(state, *args))
+                   lambda state: on(edges)(state, *args), share)
 
   def _prepare_on(self, shards: shards_lib.Shards, *inputs) -> Any:
     """What the step prepares, by every device for its own instances."""

@@ -30,6 +30,8 @@ class EquilibriumResult(NamedTuple):
   args: Tuple[Any, ...]
   of_nodes: Callable[[_State], _Array]  # gets their part out of any state
   of_edges: Callable[[_State], Optional[_Array]]  # as `edges`, of any state
+  # Of the numbers in a state, those that are no padding; None if all are.
+  share: Optional[_Array] = None
   # From where to go on, if the solve was one that can be paused.
   paused: Optional[iterations.State] = None
   # How the batch is split over devices, if it is.
@@ -103,7 +105,16 @@ class EquilibriumResult(NamedTuple):
         lambda args: jnp.zeros((), weights.dtype), sound.args)
 
   def spectral_radius(self, key: chex.PRNGKey, count: int = 4) -> _Array:
-    """The mean over some instances of the step's spectral radius."""
+    """The mean over some instances of the step's spectral radius.
+
+    Args:
+      key: Source of the vectors that it is estimated with.
+      count: How many instances to estimate it on, from the first one on. Those
+        that failed do not count.
+
+    Returns:
+      A scalar; NaN if all of them failed.
+    """
     batch_size = len(self.nodes)
     count = min(count, batch_size)
     if self.shards is not None:
@@ -114,7 +125,25 @@ class EquilibriumResult(NamedTuple):
     else:
       instances, value, args = self._take(jnp.arange(count))
       radius = diagnostics.spectral_radius(self.fun, value, *args, key=key)
-    return jnp.mean(radius, where=instances < batch_size)
+    # Fillers, which are beyond the batch, do not count either.
+    return jnp.mean(radius, where=~self.solution.failed.at[instances].get(
+        mode='fill', fill_value=True))
+
+  def for_more_steps(self) -> 'EquilibriumResult':
+    """The same, with a step that can be applied again and differentiated.
+
+    Without a cotangent, an instance that failed would still make the gradient
+    NaN: its product with the derivative of NaN is NaN. So it gets the state and
+    the arguments of another one. If all of them failed there is none, and the
+    arguments get no gradient.
+
+    Returns:
+      The same, where no instance failed.
+    """
+    sound = self._with_copies_of_failed()
+    nothing = jnp.all(self.solution.failed)
+    return sound._replace(args=jax.tree_util.tree_map(
+        lambda x: jnp.where(nothing, jax.lax.stop_gradient(x), x), sound.args))
 
   def _with_copies_of_failed(self) -> 'EquilibriumResult':
     """With a sound instance in place of each that failed."""

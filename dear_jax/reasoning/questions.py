@@ -375,7 +375,8 @@ def numbers(name: str, value: Any) -> _Array:
   try:
     array = array.astype(np.float64)
   except OverflowError:
-    raise ValueError(f'{name} must hold {_WHOLE}.') from None
+    raise ValueError(f'{name} must hold numbers, but some of its entries are '
+                     'too large.') from None
   _refuse(name, array, ~np.isfinite(array), 'must hold finite numbers')
   if is_whole:
     _refuse(name, array, np.abs(array) >= _MOST, f'must hold {_WHOLE}')

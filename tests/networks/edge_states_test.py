@@ -141,3 +141,27 @@ def test_has_no_cayley_graph():
     dear_jax.get_processor_factory('dear_pgn_edges', cgp=True)
   with pytest.raises(ValueError, match='dear_edge has states on edges'):
     dear_jax.TrainConfig(processor='dear_edge', cgp=True)
+
+
+@pytest.mark.parametrize('kind', sorted(edge_states.STEPS))
+def test_the_penalty_is_a_mean_over_what_there_is(kind):
+  """However the batch is laid out, up to the noise of the estimate."""
+  sampler = dear_jax.make_sampler('bfs', size=8, batch_size=4, seed=0,
+                                  split='train')
+  batch = sampler.batch(0)
+  layouts = [('dense', None), ('sparse', None), ('sparse', 16)][
+      :None if kind == 'dear_pgn_edges' else 1] + [('dense', 12)]
+  means = []
+  for layout, pad_to in layouts:
+    model = dear_jax.DEARModel(
+        sampler.spec, batch, dear_jax.get_processor_factory(kind),
+        hidden_dim=WIDTH, layout=layout, pad_to=pad_to, jacobian_fraction=1.0)
+    model.init(batch.features, 0)
+    asked = model._batch(batch.features, batch.outputs, 0, True)
+    penalty = lambda key: model.net_fn.apply(
+        model.params, key, [asked.inputs], repred=False, algorithm_index=0,
+        edge_list=asked.edge_list, node_mask=asked.node_mask,
+        with_penalty=True).jacobian_penalty
+    means.append(jnp.mean(jax.jit(lambda keys: jax.lax.map(penalty, keys))(
+        jax.random.split(jax.random.PRNGKey(0), 60))))
+  np.testing.assert_allclose(means, means[0], rtol=0.06)
