@@ -398,14 +398,15 @@ class ReasonerModel(programs.CompilesAhead, clrs.models.BaselineModel):
     # CLRS does not hand on the parameters, of which some optimisers make use.
     opt = optax.GradientTransformation(
         self.opt.init, lambda g, state: self.opt.update(g, state, params))
-    return clrs_private.accum_opt_update(params, grads, opt_state, opt,
-                                         self._freeze_processor)
+    params, opt_state = clrs_private.accum_opt_update(
+        params, grads, opt_state, opt, self._freeze_processor)
+    return params, self._add_to_average(opt_state, params)
 
   def _update_params(self, params, grads, opt_state, algorithm_index):
     """One step that leaves what the algorithm does not use as it was.
 
     That is the encoders and decoders of other algorithms: their momenta must
-    not decay while others train.
+    not decay while others train. Their averages go on, of values that stay.
     """
     trained = {
         module: jax.tree_util.tree_map(
@@ -420,7 +421,13 @@ class ReasonerModel(programs.CompilesAhead, clrs.models.BaselineModel):
     opt_state = jax.tree_util.tree_map(
         lambda on, new, old: new if on else old, trained_state, new_opt_state,
         opt_state)
-    return optax.apply_updates(params, updates), opt_state
+    params = optax.apply_updates(params, updates)
+    return params, self._add_to_average(opt_state, params)
+
+  def _add_to_average(self, opt_state, params):
+    if not self._average:
+      return opt_state
+    return averaging.add_to_average(opt_state, params)
 
   def _is_trained(self, module: str, algorithm_index: int) -> bool:
     if clrs_private.PROCESSOR_TAG in module:
