@@ -10,6 +10,7 @@ from 0, and these first states, which align at no cost, are left out here.
 
 from typing import Any, Optional
 
+from dear_jax.fixed_points import per_instance
 import jax
 from jax import lax
 import jax.numpy as jnp
@@ -48,6 +49,35 @@ def alignment_loss(states: _Array,
       distances, steps, teacher_steps, key))
 
 
+def mean_alignment_loss(result: Any,
+                        teacher_states: _Array,
+                        teacher_steps: _Array,
+                        *,
+                        key: jax.Array,
+                        node_mask: Optional[_Array] = None) -> _Array:
+  """The mean of `solve_alignment_loss` over instances with something to learn.
+
+  Left out are those whose solve failed, and those for which the teacher has no
+  states that a distance can be taken from.
+
+  Args:
+    result: As there, like all others.
+    teacher_states: [S, B, N, F].
+    teacher_steps: [B].
+    key: Source of the states that are aligned.
+    node_mask: [B, N], 0 at nodes that are padding.
+
+  Returns:
+    A scalar, 0 if no instance is left.
+  """
+  # The square of a state that is all but infinite would be.
+  is_taught = jnp.isfinite(jnp.sum(jnp.square(teacher_states), axis=(0, 2, 3)))
+  result = result.without(~is_taught)
+  losses = solve_alignment_loss(result, teacher_states, teacher_steps, key=key,
+                                node_mask=node_mask)
+  return jnp.sum(losses) / jnp.maximum(jnp.sum(~result.solution.failed), 1)
+
+
 def solve_alignment_loss(result: Any,
                          teacher_states: _Array,
                          teacher_steps: _Array,
@@ -71,14 +101,19 @@ def solve_alignment_loss(result: Any,
     node_mask: [B, N], 0 at nodes that are padding.
 
   Returns:
-    [B].
+    [B], 0 without a gradient for instances that failed.
   """
   solution, nodes = result.solution, result.of_nodes
-  steps = solution.steps
-  teacher_states = lax.stop_gradient(teacher_states)
+  steps, failed = solution.steps, solution.failed
+  # Nothing of what failed may be differentiated, not even with a cotangent of
+  # 0: its product with the derivative of NaN is NaN.
+  sound = result.for_more_steps()
+  teacher_states = lax.stop_gradient(
+      jnp.where(failed[:, None, None], 0, teacher_states))
   half_key, draw_key = jax.random.split(key)
   states = lax.stop_gradient(nodes(solution.trajectory))
-  distances = fast_pairwise_distances(states, teacher_states, node_mask)
+  distances = per_instance.zero(
+      fast_pairwise_distances(states, teacher_states, node_mask), failed)
   rows, columns = _what_to_align(distances, steps, teacher_steps, half_key)
 
   def total(distances):
@@ -96,12 +131,15 @@ def solve_alignment_loss(result: Any,
   column = jnp.argmax(matching[instances, row], axis=1)
   origin = jax.tree_util.tree_map(lambda x: lax.stop_gradient(
       x[row, instances]), solution.origins)
-  state = nodes(result.fun(origin, *result.args))
-  drawn = _distance(state, teacher_states[column, instances], node_mask)
+  origin = per_instance.copy(origin, failed, jnp.argmin(failed))
+  state = nodes(sound.fun(origin, *sound.args))
+  drawn = _distance(per_instance.zero(state, failed),
+                    teacher_states[column, instances], node_mask)
   drawn = jnp.where(jnp.any(weights > 0, axis=1), drawn, 0.0)
-  last = _distance(result.nodes, teacher_states[teacher_steps - 1, instances],
-                   node_mask)
-  return last + mean + (drawn - lax.stop_gradient(drawn))
+  last = _distance(per_instance.zero(result.nodes, failed),
+                   teacher_states[teacher_steps - 1, instances], node_mask)
+  loss = last + mean + (drawn - lax.stop_gradient(drawn))
+  return jnp.where(failed, 0.0, loss)
 
 
 def _what_to_align(distances, steps, teacher_steps, key):

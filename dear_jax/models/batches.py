@@ -6,9 +6,11 @@ from typing import Any, Dict, Iterable, NamedTuple, Optional, Sequence, Tuple
 
 import clrs
 from dear_jax.data import own_units
+from dear_jax.fixed_points import per_instance
 from dear_jax.networks import edge_lists
 from dear_jax.networks import padding
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 _Array = jax.Array
@@ -27,6 +29,8 @@ class Batch(NamedTuple):
   # For what is solved in parts, as in `nets.Request`.
   pause_at: Optional[_Array] = None
   resume: Optional[Any] = None
+  # What a teacher is told, if that is not what the model is told.
+  teacher_inputs: Optional[Tuple[clrs.DataPoint, ...]] = None
 
 
 def convert(probes: Iterable[clrs.DataPoint]) -> Tuple[clrs.DataPoint, ...]:
@@ -156,6 +160,27 @@ def crop(preds: Dict[str, clrs.DataPoint], instances: Dict[str, Any], size: int
   return {name: clrs.DataPoint(name, x.location, x.type_,
                                arrays[name][padding.crop(x, size)])
           for name, x in preds.items()}, instances
+
+
+def without_failed(outputs: Tuple[clrs.DataPoint, ...],
+                   output_preds: Dict[str, _Array], failed: _Array):
+  """Truth and predictions with a copy in the place of those that failed.
+
+  The copies carry no gradient. They keep the loss what it is on the others: it
+  is a mean over the batch.
+
+  Args:
+    outputs: The true outputs.
+    output_preds: Raw decoder outputs.
+    failed: [B].
+
+  Returns:
+    The same, of which a loss can be taken.
+  """
+  source = jnp.argmin(failed)
+  copy = lambda tree: per_instance.copy(tree, failed, source)
+  return copy(outputs), per_instance.where(
+      failed, jax.lax.stop_gradient(copy(output_preds)), output_preds)
 
 
 def size_of(inputs: Iterable[clrs.DataPoint]) -> int:

@@ -8,7 +8,6 @@ from typing import Any, Callable, List, NamedTuple, Optional, Tuple, Union
 
 import clrs
 from dear_jax.fixed_points import implicit
-from dear_jax.fixed_points import per_instance
 from dear_jax.fixed_points import solvers
 from dear_jax.models import alignment
 from dear_jax.models import base_model
@@ -267,6 +266,21 @@ class DEARModel(base_model.ReasonerModel):
     return jax.jit(run)(self._device_params, self._batch(
         feedback.features, feedback.outputs, index))
 
+  def _batch(self, features, outputs, index, training=False):
+    # pylint: disable=protected-access
+    batch = super()._batch(features, outputs, index, training)
+    teacher = self._teacher
+    if not training or teacher is None or (
+        (teacher._own_units, teacher._self_loops)
+        == (self._own_units, self._self_loops)):
+      return batch
+    # Its states mean nothing for inputs unlike those that it was trained on.
+    # The edges are the same whatever is told of them, and so is their list.
+    inputs = batches.pad(teacher._inputs(features, index),
+                         batches.size_of(batch.inputs))
+    return batch._replace(
+        teacher_inputs=self._devices.split(inputs, is_part=True))
+
   def _steps(self, features: clrs.Features, training: bool):
     if self._teacher is None or not training:
       return None, None  # a solve has no use for them
@@ -289,7 +303,7 @@ class DEARModel(base_model.ReasonerModel):
         with_penalty=self._jacobian_weight > 0, edge_list=batch.edge_list,
         node_mask=batch.node_mask, backward_probe=backward_probe,
         return_trajectory=self._teacher is not None)
-    outputs, preds = _without_failed(
+    outputs, preds = batches.without_failed(
         batch.outputs, net_output.output_preds, net_output.solution.failed)
     if self._contrastive_weight:
       outputs, preds = contrast.originals((outputs, preds))
@@ -319,13 +333,15 @@ class DEARModel(base_model.ReasonerModel):
     """The mean distance of the states of the solve from the teacher's."""
     assert self._teacher is not None
     teacher_key, key = jax.random.split(key)
+    inputs = (batch.inputs if batch.teacher_inputs is None
+              else batch.teacher_inputs)
     taught = self._teacher.net_fn.apply(
-        extra.teacher_params, teacher_key, [batch.inputs], repred=True,
+        extra.teacher_params, teacher_key, [inputs], repred=True,
         algorithm_index=index, steps=batch.steps, slots=batch.slots,
         edge_list=batch.edge_list, node_mask=batch.node_mask, with_states=True)
-    return jnp.mean(alignment.solve_alignment_loss(
+    return alignment.mean_alignment_loss(
         equilibrium, taught.states, batch.steps, key=key,
-        node_mask=batch.node_mask))
+        node_mask=batch.node_mask)
 
   def _compute_grad(self, params, rng_key, batch, extra, algorithm_index):
     batch_size = batch.inputs[0].data.shape[0]
@@ -408,26 +424,6 @@ class DEARModel(base_model.ReasonerModel):
 def _blank_state(state_shapes: Callable[..., Any], sizes: Tuple[int, ...],
                  config: solvers.SolverConfig):
   return solvers.blank_state(state_shapes(*sizes), config)
-
-
-def _without_failed(outputs, output_preds, failed: _Array):
-  """Truth and predictions with a copy in the place of those that failed.
-
-  The copies carry no gradient. They keep the loss what it is on the others: it
-  is a mean over the batch.
-
-  Args:
-    outputs: The true outputs.
-    output_preds: Raw decoder outputs.
-    failed: [B].
-
-  Returns:
-    The same, of which a loss can be taken.
-  """
-  source = jnp.argmin(failed)
-  copy = lambda tree: per_instance.copy(tree, failed, source)
-  return copy(outputs), per_instance.where(
-      failed, jax.lax.stop_gradient(copy(output_preds)), output_preds)
 
 
 class _Extra(NamedTuple):

@@ -4,10 +4,13 @@
 
 import functools
 import itertools
-from typing import Callable, NamedTuple, Tuple
 
+import clrs
+import dear_jax
+from dear_jax.data import samplers
 from dear_jax.fixed_points import solvers
 from dear_jax.models import alignment
+from dear_jax.networks import processors
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -158,28 +161,25 @@ def test_the_last_states_are_aligned_whatever_is_drawn():
     assert (np.asarray(loss) >= np.array(last) - 1e-5).all()
 
 
-class _Solve(NamedTuple):
-  """What `solve_alignment_loss` reads of a solved batch."""
-  solution: solvers.Solution
-  nodes: jax.Array
-  fun: Callable[..., jax.Array]
-  args: Tuple[jax.Array, ...]
-  of_nodes: Callable[[jax.Array], jax.Array]
-
-
-def _solve(weight):
+def _solve(weight, inputs=None, failed=(False, False, False)):
   """States whose values `P(z) = weight z + 1` depend on a parameter."""
   rng = np.random.RandomState(0)
   origins = jnp.asarray(rng.randn(6, 3, 4, 2), jnp.float32)
-  fun = lambda z, w: w * z + 1
-  trajectory = fun(origins, jax.lax.stop_gradient(weight))
-  steps = np.array([6, 4, 1])
-  nodes = fun(origins[steps - 1, np.arange(3)], weight)
+  if inputs is None:
+    inputs = jnp.ones((3, 1, 1))
+  fun = lambda z, w, context, *_: w * z / context['inputs'] + 1
+  trajectory = jax.lax.stop_gradient(weight) * origins + 1
+  steps = jnp.array([6, 4, 1])
+  nodes = weight * origins[steps - 1, np.arange(3)] + 1
   solution = solvers.Solution(
-      value=nodes, steps=steps, residual=None, converged=None,
-      failed=None, evaluations=None, trajectory=trajectory, origins=origins)
+      value=nodes, steps=steps, residual=None,
+      converged=jnp.ones(3, bool), failed=jnp.array(failed), evaluations=None,
+      trajectory=trajectory, origins=origins)
   teacher = jnp.asarray(rng.randn(5, 3, 4, 2), jnp.float32)
-  return _Solve(solution, nodes, fun, (weight,), lambda x: x), teacher
+  return processors.EquilibriumResult(
+      solution=solution, nodes=nodes, edges=None, fun=fun,
+      args=(weight, dict(inputs=inputs), None, None), of_nodes=lambda x: x,
+      of_edges=None), teacher
 
 
 def test_loss_of_a_solve_is_that_of_its_states():
@@ -202,7 +202,7 @@ def test_gradient_of_a_solve_is_right_on_average():
   def exact(weight, key):
     """Every state is made by one application that has a gradient."""
     result, teacher = _solve(weight)
-    states = result.fun(result.solution.origins, weight)
+    states = result.fun(result.solution.origins, *result.args)
     half_key, _ = jax.random.split(key)
     return jnp.sum(alignment.alignment_loss(
         states, result.solution.steps, teacher, teacher_steps, key=half_key))
@@ -223,6 +223,91 @@ def test_gradient_of_a_solve_is_right_on_average():
     return jnp.sum(alignment.pairwise_distances(
         result.nodes[None], teacher[teacher_steps - 1, np.arange(3)][None]))
   assert abs(mean(last_only) - mean(exact)) > 0.2
+
+
+_FAILURES = [(False, True, False), (True, False, False), (True, True, True)]
+
+
+@pytest.mark.parametrize('failed', _FAILURES)
+@pytest.mark.parametrize('taught', [None, np.nan, 1e30])
+def test_what_failed_is_left_out_with_its_gradient(failed, taught):
+  """Whether the solve had no result there, or the teacher no usable states."""
+  teacher_steps, key = np.array([5, 3, 4]), jax.random.PRNGKey(1)
+  is_out = np.array(failed)[:, None, None]
+
+  def each(weight):
+    return alignment.solve_alignment_loss(*_solve(weight), teacher_steps,
+                                          key=key)
+
+  def mean(weight, inputs):
+    if taught is None:
+      result, teacher = _solve(weight, inputs, failed)
+    else:
+      result, teacher = _solve(weight)
+      teacher = jnp.where(is_out, taught, teacher)
+    return alignment.mean_alignment_loss(result, teacher, teacher_steps,
+                                         key=key)
+
+  # The step of a solve that failed has no derivative.
+  inputs = jnp.where(is_out, 0.0, 1.0)
+  loss, grads = jax.jit(jax.value_and_grad(mean, argnums=(0, 1)))(0.5, inputs)
+  sound = ~np.array(failed)
+  count = max(1, sound.sum())
+  np.testing.assert_allclose(loss, each(0.5)[sound].sum() / count, rtol=1e-5)
+  np.testing.assert_allclose(
+      grads[0], jax.jacobian(each)(0.5)[sound].sum() / count, rtol=1e-4)
+  assert np.isfinite(grads[1]).all() and not grads[1][~sound].any()
+
+
+def _loops(batch, value):
+  """The batch with other weights of edges from a node to itself."""
+  change = lambda x: clrs.DataPoint(
+      x.name, x.location, x.type_, np.where(
+          np.eye(x.data.shape[1], dtype=bool), value, x.data)
+      if x.name == 'A' else x.data)
+  return batch._replace(features=batch.features._replace(
+      inputs=tuple(map(change, batch.features.inputs))))
+
+
+@pytest.mark.parametrize('layout', ['dense', 'sparse'])
+def test_a_teacher_is_told_what_it_was_when_it_learnt(layout):
+  """And not what the model that it teaches is told."""
+  sampler = samplers.make_sampler('bellman_ford', size=5, batch_size=2, seed=0,
+                                  split='train', with_lengths=True)
+  batch = _loops(sampler.batch(0), 0.75)
+  make = lambda kind, **options: kind(
+      sampler.spec, batch, dear_jax.get_processor_factory('dear_pgn'),
+      hidden_dim=8, layout=layout, pad_to=8, **options)
+  key = jax.random.PRNGKey(0)
+  batch_of = lambda model: model._batch(  # pylint: disable=protected-access
+      batch.features, batch.outputs, 0, training=True)
+  theirs = dict(scalars='linear', self_loops=True)
+  ours = dict(scalars='relative_units', self_loops=False)
+  for of_teacher, of_model in ((theirs, ours), (ours, theirs)):
+    teacher = make(dear_jax.NARModel, **of_teacher)
+    told = batch_of(make(dear_jax.DEARModel, teacher=teacher, **of_model))
+    expected = batch_of(teacher)
+    jax.tree_util.tree_map(np.testing.assert_array_equal, told.teacher_inputs,
+                           expected.inputs)
+    jax.tree_util.tree_map(np.testing.assert_array_equal, told.edge_list,
+                           expected.edge_list)
+    assert any(np.any(np.asarray(x.data) != np.asarray(y.data))
+               for x, y in zip(told.inputs, told.teacher_inputs))
+
+  teacher = make(dear_jax.NARModel, **theirs)
+  teacher.init(batch.features, 1)
+  model = make(dear_jax.DEARModel, teacher=teacher, **ours)
+  model.init(batch.features, 0)
+  losses = []
+  for value in (0.75, 50.0):  # which the model does not see, but the teacher
+    model.compute_grad(key, _loops(batch, value))
+    losses.append(model.metrics)
+  assert losses[0]['task_loss'] == losses[1]['task_loss']
+  assert abs(losses[0]['alignment_loss'] - losses[1]['alignment_loss']) > 1e-2
+
+  # Where there is nothing else to tell, programs have no other input.
+  model = make(dear_jax.DEARModel, teacher=teacher, **theirs)
+  assert batch_of(model).teacher_inputs is None
 
 
 def test_fast_distances():

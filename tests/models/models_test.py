@@ -12,6 +12,7 @@ import sys
 import clrs
 import dear_jax
 from dear_jax.data import samplers
+from dear_jax.fixed_points import diagnostics
 from dear_jax.fixed_points import per_instance
 from dear_jax.models import batches
 import jax
@@ -117,6 +118,66 @@ def test_instances_that_fail_are_counted_and_not_learnt_from(layout, poison):
       grads, expected)
   _, metrics = model.evaluate(KEY, broken)
   assert metrics['failed'] == 0.5 and metrics['converged'] <= 0.5
+
+
+def _is_finite(tree):
+  return all(np.isfinite(x).all() for x in jax.tree_util.tree_leaves(tree))
+
+
+@pytest.mark.parametrize('layout', ['dense', 'sparse'])
+def test_instances_that_fail_go_no_further_steps(layout):
+  """Half of the gradient is missing then too, and nothing else."""
+  model = _model(layout=layout, jacobian_weight=0.0, stochastic_depth=True)
+  batch = graphs.feedback()
+  expected_loss, expected = model.compute_grad(
+      KEY, _with_second_instance(batch, lambda x: x.data[0]))
+  for poison in (np.nan, 1e38):
+    loss, grads = model.compute_grad(KEY, _with_second_instance(
+        batch, lambda x, p=poison: np.where(x.name == 'weight', p, x.data[0])))
+    assert model.metrics['failed'] == 0.5
+    np.testing.assert_allclose(loss, expected_loss, rtol=1e-5)
+    jax.tree_util.tree_map(
+        lambda x, y: np.testing.assert_allclose(2 * x, y, rtol=1e-4, atol=1e-6),
+        grads, expected)
+
+
+@pytest.mark.parametrize('layout', ['dense', 'sparse'])
+def test_instances_that_fail_are_not_aligned(layout):
+  """Neither those of the model nor those of its teacher."""
+  batch = graphs.feedback(nb_hints=4)
+  teacher = dear_jax.NARModel(
+      graphs.SPEC, batch, dear_jax.get_processor_factory('dear_pgn'),
+      hidden_dim=8)
+  teacher.init(batch.features, 1)
+  model = _model(layout=layout, jacobian_weight=0.0, teacher=teacher)
+  losses = []
+  for poison in (np.nan, np.inf, 1e38):
+    loss, grads = model.compute_grad(KEY, _with_second_instance(
+        batch, lambda x, p=poison: np.where(x.name == 'weight', p, x.data[0])))
+    assert model.metrics['failed'] == 0.5
+    assert np.isfinite(loss) and _is_finite(grads)
+    losses.append(float(model.metrics['alignment_loss']))
+  # What is left is the loss of the first instance, which was sound.
+  assert losses[0] > 0
+  np.testing.assert_allclose(losses, losses[0], rtol=1e-5)
+
+
+@pytest.mark.parametrize('layout', ['dense', 'sparse'])
+def test_instances_that_fail_have_no_spectral_radius(layout):
+  model = _model(layout=layout)
+  batch = graphs.feedback()
+  broken = _with_second_instance(batch, lambda x: np.where(
+      x.name == 'weight', 1e38, x.data[0]))
+  def look(result, unused_gradient):
+    each = diagnostics.spectral_radius(
+        result.fun, result.solution.value, *result.args, key=KEY)
+    return result.solution.failed, each, result.spectral_radius(KEY)
+  failed, each, mean = model.inspect(KEY, broken, look)
+  np.testing.assert_array_equal(failed, [False, True])
+  np.testing.assert_allclose(mean, each[0], rtol=1e-5)
+  assert not np.isfinite(each[1])
+  _, metrics = model.evaluate(KEY, broken, with_spectral_radius=True)
+  assert np.isfinite(metrics['spectral_radius'])
 
 
 def test_residual_penalty_is_what_one_more_step_changes():

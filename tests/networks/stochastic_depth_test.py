@@ -28,16 +28,23 @@ def test_numbers_of_steps():
   assert (np.abs(shares - expected) < 4 * deviation).all()
 
 
+def _counting(scale, inputs, failed):
+  """An equilibrium at 0, of a step that adds a number and divides by inputs."""
+  solution = solvers.Solution(
+      value={'count': jnp.zeros((2, 1))}, steps=None, residual=None,
+      converged=None, failed=jnp.array(failed), evaluations=None)
+  return processors.EquilibriumResult(
+      solution=solution, nodes=None, edges=None,
+      fun=lambda state, scale, context, *_: {
+          'count': state['count'] + scale / context['inputs']},
+      args=(scale, dict(inputs=inputs), None, None), of_nodes=None,
+      of_edges=None)
+
+
 def test_as_many_steps_as_were_drawn():
   """With the draw itself, on a step that counts."""
   def advance(scale, key):
-    solution = solvers.Solution(
-        value={'count': jnp.zeros((2, 1))}, steps=None, residual=None,
-        converged=None, failed=None, evaluations=None)
-    result = processors.EquilibriumResult(
-        solution=solution, nodes=None, edges=None,
-        fun=lambda state, scale: {'count': state['count'] + scale},
-        args=(scale,), of_nodes=None, of_edges=None)
+    result = _counting(scale, jnp.ones((2, 1)), [False, False])
     return jnp.sum(nets._extra_steps(result, key)['count'])  # pylint:disable=protected-access
 
   keys = jax.random.split(KEY, 64)
@@ -47,6 +54,23 @@ def test_as_many_steps_as_were_drawn():
   assert len(set(np.asarray(numbers))) > 4
   np.testing.assert_array_equal(totals, 2 * 3 * numbers)
   np.testing.assert_array_equal(slopes, 2 * numbers)
+
+
+@pytest.mark.parametrize('failed', [[False, True], [True, True]])
+def test_what_failed_goes_nowhere_and_has_no_gradient(failed):
+  """Its own derivative is not finite, and no cotangent of 0 could undo that."""
+  def advance(scale, inputs):
+    state = nets._extra_steps(_counting(scale, inputs, failed), KEY)['count']  # pylint:disable=protected-access
+    return jnp.sum(state), state
+
+  inputs = jnp.where(jnp.array(failed)[:, None], 0.0, 1.0)
+  (slope, slopes), state = jax.jit(jax.grad(
+      advance, argnums=(0, 1), has_aux=True))(3.0, inputs)
+  number = nets.number_of_extra_steps(KEY)
+  sound = 1.0 - np.array(failed)
+  np.testing.assert_array_equal(state[:, 0], 3 * number * sound)
+  np.testing.assert_array_equal(slopes[:, 0], -3 * number * sound)
+  assert slope == number * sound.sum()
 
 
 @pytest.fixture(name='models', scope='module')
