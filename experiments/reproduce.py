@@ -161,12 +161,16 @@ def make_page(entries, docs):
   """Writes the page and its charts, from the files alone."""
   with cli.silence():
     from dear_jax.data import files
+    from dear_jax.reports import campaign_figures
     from dear_jax.reports import collected
     from dear_jax.reports import inference_table
     from dear_jax.reports import loss_charts
     from dear_jax.reports import readme_table
     from dear_jax.reports import results_page
-  results = collected.read_all(docs / 'results' / 'runs')
+  results, others = campaign_figures.as_declared(
+      collected.read_all(docs / 'results' / 'runs'), entries)
+  for name, change in others.items():
+    print(f'{name}.json is left out: its run has {change}.', file=sys.stderr)
   page, readme = docs / 'results.md', docs.parent / 'README.md'
   texts = {page: results_page.make_page(
       results, entries, inference_table.read(docs / 'results'))}

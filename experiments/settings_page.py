@@ -7,6 +7,7 @@
 
 import pathlib
 
+from dear_jax.data import task_names
 from dear_jax.training import best_settings
 from dear_jax.training import configs
 from dear_jax.training import settings
@@ -32,6 +33,16 @@ def _head(*cells: str) -> list[str]:
   return ['', _row(*cells), _row(*['---'] * len(cells))]
 
 
+def _chosen_by_task() -> dict[tuple, list[str]]:
+  """The tasks of the library by what `preset=best` sets for them."""
+  found: dict[tuple, list[str]] = {}
+  # Not those that a user has registered.
+  for task in sorted((*task_names.BATCHED, *task_names.FROM_CLRS)):
+    chosen = tuple(sorted(best_settings.for_tasks((task,)).items()))
+    found.setdefault(chosen, []).append(task)
+  return dict(sorted(found.items(), reverse=True))
+
+
 def make_page() -> str:
   """The text of the page."""
   lines = [_INTRO.rstrip()]
@@ -55,11 +66,14 @@ def make_page() -> str:
              for preset in presets.values()]
     if any(cells):
       lines.append(_row(f'`{name}`', *cells))
-  lines += ['', 'For tasks in which every pair of nodes points to a third one, '
-            '`best` sets', ', '.join(
-                f'`{name}={value}`' for name, value in
-                best_settings.for_tasks(('floyd_warshall',)).items())
-            + ', too.']
+  lines += ['', 'What `best` sets on top of that, by the type of a task. A run '
+            'of several tasks has what is for any of them, or only what is for '
+            '`floyd_warshall` if one of them is of that type.',
+            *_head('tasks', 'settings')]
+  lines += [_row(', '.join(f'`{task}`' for task in tasks),
+                 ', '.join(f'`{name}={settings.as_text(value)}`'
+                           for name, value in chosen) or 'none')
+            for chosen, tasks in _chosen_by_task().items()]
   return '\n'.join(lines) + '\n'
 
 

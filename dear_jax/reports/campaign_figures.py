@@ -7,6 +7,7 @@ import math
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from dear_jax.reports import paper_figures
+from dear_jax.training import campaigns
 
 Result = Mapping[str, Any]  # what `collected.collect` makes
 
@@ -22,6 +23,35 @@ def get(result: Result, *names: str) -> Optional[float]:
     value = value.get(name) if isinstance(value, Mapping) else None
   is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
   return float(value) if is_number and math.isfinite(value) else None
+
+
+def as_declared(results: Sequence[Result], entries: Sequence[campaigns.Entry]
+                ) -> Tuple[List[Result], Dict[str, str]]:
+  """Those of declared runs that were run as they are declared.
+
+  Args:
+    results: What was collected.
+    entries: The runs that are declared.
+
+  Returns:
+    These, and what the others that have the name of a declared run are, by
+    their names.
+  """
+  by_name = {x.name: x for x in entries}
+  found, others = [], {}
+  for result in results:
+    entry = by_name.get(result['name'])
+    if entry is None:
+      continue
+    change = campaigns.change_of(entry, result['settings'])
+    for name in ('group', 'task', 'seed'):
+      if result[name] != getattr(entry, name):
+        change = f'{name}={result[name]}, not {getattr(entry, name)}'
+    if change:
+      others[entry.name] = change
+    else:
+      found.append(result)
+  return found, others
 
 
 def score(result: Result, output: Optional[str] = None) -> Optional[float]:
@@ -78,13 +108,7 @@ class Criterion:
   def value(self, result: Result) -> Optional[float]:
     if self.names != ('speed',):
       return get(result, *self.names)
-    # By the processor's time where it is known: what else a machine had to do
-    # does not count.
-    for unit in ('steps_a_processor_second', 'steps_a_second'):
-      first, last = (get(result, unit, x) for x in ('first', 'last'))
-      if first and last:
-        return last / first
-    return None
+    return _speed(result)[0]
 
   def is_met(self, result: Result) -> bool:
     """Whether a run does; one that does not tell does not."""
@@ -95,10 +119,32 @@ class Criterion:
     value = self.value(result)
     if value is None:
       return 'not known'
-    # Rounded down, so that what is shown meets a criterion only if it does.
-    text = (f'{math.floor(value * 1000 + 1e-9) / 10:.1f} %' if self.as_share
-            else f'{value:.2f}')
-    return text if self.is_met(result) else f'**{text}**'
+    text = share(value) if self.as_share else f'{value:.2f}'
+    text = text if self.is_met(result) else f'**{text}**'
+    is_by_clock = self.names == ('speed',) and _speed(result)[1]
+    return f'{text}, by the clock' if is_by_clock else text
+
+
+def share(value: Optional[float]) -> str:
+  """In percent, rounded down, so that what is shown was reached.
+
+  >>> share(0.98999)
+  '98.9 %'
+  """
+  if value is None:
+    return ''
+  return f'{math.floor(value * 1000 + 1e-9) / 10:.1f} %'
+
+
+def _speed(result: Result) -> Tuple[Optional[float], bool]:
+  """The speed at the end, of that at the beginning; whether by the clock."""
+  # By the processor's time where it is known: what else a machine had to do
+  # does not count.
+  for unit in ('steps_a_processor_second', 'steps_a_second'):
+    first, last = (get(result, unit, x) for x in ('first', 'last'))
+    if first and last:
+      return last / first, unit == 'steps_a_second'
+  return None, False
 
 
 _LATE = ('solver', 'last_tenth')

@@ -60,8 +60,8 @@ def lines(measured: Optional[Measured], tasks: Sequence[str], missing: str
       'true number of steps; it was not trained for that, which does not '
       'change its time. Where a ratio is more than 1, the DEAR is faster. The '
       "paper's figures are of the models of its own code on an RTX 4090; it "
-      'does not tell the size of batches. Its row *search* stands beside our '
-      'parallel one, and it has none of `binary_search`.', '',
+      'does not tell the size of batches. Its *search* there is the binary '
+      'one; it has no figure of parallel `search`.', '',
       *(f'| {" | ".join(row)} |'
         for row in (_HEAD, ['---'] * len(_HEAD), *rows))]
 

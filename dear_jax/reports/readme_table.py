@@ -26,13 +26,13 @@ def make_table(results: Sequence[figures.Result],
 
   Args:
     results: What was collected.
-    entries: The runs that are declared; results of others are left out.
+    entries: The runs that are declared; results of others, or with other
+      settings, are left out.
 
   Returns:
     Markdown, without the marks between which it stands.
   """
-  names = {x.name for x in entries}
-  results = [x for x in results if x['name'] in names]
+  results, _ = figures.as_declared(results, entries)
   columns = {title: _first_of(results, groups)
              for title, groups in _COLUMNS.items()}
   head = ['task', "the paper's DEAR", *columns]
@@ -66,6 +66,7 @@ def _first_of(results: Sequence[figures.Result], groups: Sequence[str]
 
 
 def _cell(results: Sequence[figures.Result]) -> str:
+  results = [x for x in results if figures.score(x) is not None]
   known = [x for x in map(figures.score, results) if x is not None]
   if not known:
     return 'not run yet'

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """docs/results.md, made from what was collected of runs and nothing else."""
 
+import json
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from dear_jax.reports import campaign_figures as figures
@@ -32,8 +33,9 @@ at any moment and goes on where it was.
 Scores are percent at size 64, on 100 test samples of every run, as means over
 seeds with their standard deviation (n - 1) where there are several. *Steps* are
 those of training. *Solver steps* and *converged* are means over the last tenth
-of training, except for *at size 64*, which is the test. *Minutes* are by the
-clock, whatever else the machine had to do. The paper's figures are those of
+of training, except for *at size 64*, which is the test; shares are rounded
+down. *Minutes* are by the clock, whatever else the machine had to do. The
+paper's figures are those of
 {source}:
 three seeds, 100 epochs of 100,000 samples, which are 312,500 steps. So ours are
 of a fraction of its training, and on another code base.
@@ -54,14 +56,13 @@ def make_page(results: Sequence[figures.Result],
   Args:
     results: What was collected.
     entries: The runs that are declared. Those without a result are said to be
-      missing, and results of others are left out.
+      missing, and results of others, or with other settings, are left out.
     inference: The seconds of samples, from `inference_table.read`.
 
   Returns:
     Markdown.
   """
-  names = {x.name for x in entries}
-  results = [x for x in results if x['name'] in names]
+  results, _ = figures.as_declared(results, entries)
   lines = [_INTRO.format(source=paper_figures.SOURCE).rstrip()]
   done = len(results)
   lines += ['', f'{done} of {len(entries)} runs are there.']
@@ -90,10 +91,6 @@ def _number(value: Optional[float], digits: int = 1) -> str:
   return '' if value is None else f'{value:.{digits}f}'
 
 
-def _percent(value: Optional[float]) -> str:
-  return '' if value is None else f'{100 * value:.1f} %'
-
-
 def _paper_cell(column: str, task: str) -> str:
   found = paper_figures.find(column, task)
   return f'{found[0]:.2f} ± {found[1]:.2f}' if found else ''
@@ -115,6 +112,12 @@ def _steps_cell(results: Sequence[figures.Result]) -> str:
       int(result['settings']['train_steps']) for result in results}))
 
 
+def _seeds_cell(results: Sequence[figures.Result]) -> str:
+  """How many runs the score is of, and of how many if not of all."""
+  known = sum(figures.score(x) is not None for x in results)
+  return str(known) + (f' of {len(results)}' if known < len(results) else '')
+
+
 _HEAD = ('seeds', 'steps', 'solver steps', 'converged forward', 'backward',
          'at size 64', 'minutes')
 _HEAD_OF_NAR = ('seeds', 'steps', 'steps at size 64', 'minutes')
@@ -123,16 +126,16 @@ _HEAD_OF_NAR = ('seeds', 'steps', 'steps at size 64', 'minutes')
 def _cells(results: Sequence[figures.Result]) -> List[str]:
   """The cells under `_HEAD`."""
   late = lambda name: figures.mean_of(results, 'solver', 'last_tenth', name)
-  return [str(len(results)), _steps_cell(results),
-          _number(late('solver_steps_mean')), _percent(late('converged')),
-          _percent(late('backward_converged')),
-          _percent(figures.mean_of(results, 'result', 'test_converged')),
+  return [_seeds_cell(results), _steps_cell(results),
+          _number(late('solver_steps_mean')), figures.share(late('converged')),
+          figures.share(late('backward_converged')),
+          figures.share(figures.mean_of(results, 'result', 'test_converged')),
           _minutes(results)]
 
 
 def _cells_of_nar(results: Sequence[figures.Result]) -> List[str]:
   """The cells under `_HEAD_OF_NAR`."""
-  return [str(len(results)), _steps_cell(results),
+  return [_seeds_cell(results), _steps_cell(results),
           _number(figures.mean_of(results, 'result', 'test_steps_mean')),
           _minutes(results)]
 
@@ -249,28 +252,47 @@ def _long(results, entries) -> List[str]:
 def _rules(results, entries) -> List[str]:
   """What either rule of selection would have."""
   order = {entry.name: i for i, entry in enumerate(entries)}
-  rows, gains = [], []
+  rows, gains, same, tested = [], [], 0, 0
+  trainings = set()
   for result in sorted(results, key=lambda x: order[x['name']]):
-    rules = result['result'].get('by_rule')
-    if not rules or len(rules) < 2:
+    steps, scores = ([figures.get(result, 'result', 'by_rule', rule, name)
+                      for rule in ('best', 'last')]
+                     for name in ('step', 'test_score'))
+    known = [x for x in (*steps, *scores) if x is not None]
+    if len(known) < 4:
       continue
-    scores = [100 * rules[rule]['test_score'] for rule in ('best', 'last')]
-    gains.append(scores[1] - scores[0])
-    rows.append([f'`{result["name"]}`', f'{rules["best"]["step"]:,}',
-                 f'{scores[0]:.2f}', f'{rules["last"]["step"]:,}',
-                 f'{scores[1]:.2f}'])
+    tested += 1
+    training = _training(result)
+    if training in trainings:
+      continue
+    trainings.add(training)
+    same += known[0] == known[1]
+    best, last = (100 * x for x in known[2:])
+    gains.append(last - best)
+    rows.append([f'`{result["name"]}`', f'{known[0]:,.0f}', f'{best:.2f}',
+                 f'{known[1]:,.0f}', f'{last:.2f}'])
   lines = ['', '## Which parameters are kept?', '']
   if not rows:
     return [*lines, f'{MISSING[0].upper()}{MISSING[1:]}.']
   mean, deviation = figures.spread(gains)
   spread = '' if deviation is None else f' ± {deviation:.2f}'
+  again = tested - len(rows)
   return [*lines, 'Averages of parameters are kept as they are after the last '
           'step (`--select=last`), not where the validation loss at size 16 is '
           'lowest (`--select=best`). Both are tested, by the score of CLRS. '
           f'At size 64, the score of the last ones less that of the others is '
-          f'{mean:.2f}{spread}, over {len(rows)} runs.',
+          f'{mean:.2f}{spread}, over {len(rows)} trainings; in {same} of them '
+          'both are of the same step.'
+          + (f' {again} more runs are of these trainings and were tested with '
+             'another criterion (*at_state* of *best*); they do not count '
+             'again.' if again else ''),
           *_table(['run', 'lowest loss at step', 'score', 'last step',
                    'score'], rows)]
+
+
+def _training(result: figures.Result) -> str:
+  """What two runs share if one training was tested in two ways."""
+  return json.dumps([result['task'], result['seed'], result['train_loss']])
 
 
 def _paper(results, entries) -> List[str]:
@@ -290,36 +312,47 @@ def _nar(results, entries) -> List[str]:
 _VARIANTS = {'nar_learned': 'NAR, learnt termination', 'cgp': 'DEAR with CGP',
              'gas': 'DEAR, aligned (GAS)', 'triplet': 'DEAR, Triplet-MPNN',
              'relative': '`--preset=best --scalars=relative '
-                         '--wanted_steps=20`',
-             'long_units': '`--preset=best --scalars=units`'}
+                         '--wanted_steps=20 --test_criterion=same`',
+             'long_units': '`--preset=best --scalars=units '
+                           '--test_criterion=same`'}
 
 
 def _variants(results, entries) -> List[str]:
   """What else the paper has, each beside what it is a variant of."""
   by_name = {x['name']: x for x in results}
-  plain = {x: figures.grouped(results, x) for x in ('dear', 'nar')}
   rows = []
   for entry in entries:
     if entry.group != 'variants':
       continue
     kind = entry.name.removesuffix(f'_{entry.task}_seed{entry.seed}')
     result = by_name.get(entry.name)
-    model = entry.given.get('model', 'dear')
-    other = [x for x in plain[model].get(entry.task, ())
-             if x['seed'] == entry.seed]
     row = [_VARIANTS.get(kind, kind), f'`{entry.task}`',
            _paper_cell(kind, entry.task)]
     if result is None:
-      rows.append([*row, MISSING, *[''] * (len(_HEAD))])
+      rows.append([*row, MISSING, *[''] * (len(_HEAD) + 1)])
       continue
+    other = _varied(entry, result, results)
     cells = _cells([result])[1:]
     rows.append([*row, _score_cell([result]),
-                 _score_cell(other) or MISSING, *cells])
+                 _score_cell(other) or MISSING, _steps_cell(other), *cells])
   return ['', '## Variants', '',
-          'Seed 1. The column *plain* is our DEAR or NAR above with the same '
-          'seed and more steps. `floyd_warshall` is scored on edges.',
-          *_table(['variant', 'task', 'paper', 'ours', 'plain', *_HEAD[1:]],
-                  rows)]
+          'Seed 1. The column *plain* is what it is a variant of, with the '
+          'same seed: our DEAR or NAR above or, for variants of '
+          '`--preset=best`, that preset for as many steps, whose tests wait '
+          'for every node on graphs. `floyd_warshall` is scored on edges.',
+          *_table(['variant', 'task', 'paper', 'ours', 'plain', 'its steps',
+                   *_HEAD[1:]], rows)]
+
+
+def _varied(entry: campaigns.Entry, result: figures.Result,
+            results: Sequence[figures.Result]) -> List[figures.Result]:
+  """The run, if it is there, that another is a variant of."""
+  steps = lambda x: x['settings']['train_steps']
+  groups = ('best', 'long') if entry.preset == 'best' else (
+      entry.given.get('model', 'dear'),)
+  return [x for x in results if x['group'] in groups
+          and (x['task'], x['seed']) == (entry.task, entry.seed)
+          and (entry.preset != 'best' or steps(x) == steps(result))]
 
 
 def _trust(results, entries) -> List[str]:
@@ -334,7 +367,7 @@ def _trust(results, entries) -> List[str]:
       rows.append([*start, MISSING, *[''] * (len(figures.CRITERIA) + 3)])
       continue
     found += 1
-    of_all = [_percent(figures.get(result, 'solver', 'all', name))
+    of_all = [figures.share(figures.get(result, 'solver', 'all', name))
               for name in ('converged', 'backward_converged')]
     late = figures.get(result, 'solver', 'last_tenth', 'solver_steps_mean')
     of_all.append('' if late is None else f'{late:.2f}')
@@ -346,8 +379,9 @@ def _trust(results, entries) -> List[str]:
           'meet its criterion is bold. Shares of converged solves are of the '
           'last tenth of training; those of all steps are beside them. Speeds '
           'are those of the first and of the last hundred steps, without what '
-          'is compiled and validated, by the clock: whatever else the machine '
-          'did counts too. Runs from before that was measured do not tell.', '',
+          'is compiled and validated, in steps a second of processor time. '
+          'Where that was not measured yet they are by the clock, as it says '
+          'there: whatever else the machine did counts too.', '',
           f'{met} of the {found} runs that are there meet all criteria; '
           f'{len(declared) - found} of {len(declared)} are {MISSING}.',
           *_table(['task', 'seed', 'score',

@@ -28,6 +28,10 @@ PathLike = run_folder.PathLike
 # in them is told by the name of the run that another one builds on.
 FOLDERS = ('align_to', 'init_from', 'data_cache')
 
+# Kinds of `scalars` that differ in what they make of the numbers of edges.
+# Where there are none, they are the same, bit for bit.
+_WITH_DIFFERENCES = ('differences', 'relative', 'units', 'relative_units')
+
 # What a run can be: over, to be resumed, not begun, under way in some process,
 # or one whose folder holds a run with other settings.
 DONE, BEGUN, NEW, BUSY, OTHER = 'done', 'begun', 'new', 'busy', 'other'
@@ -174,18 +178,38 @@ def missing(entries: Sequence[Entry], collected: PathLike) -> List[Entry]:
     collected: The folder of the collected files, one a run.
 
   Returns:
-    Those without a file, or with one of another command, and what they need.
+    Those without a file, or with one of another command or of other settings,
+    and what they need.
   """
   found = set()
   for entry in entries:
     try:
       path = pathlib.Path(collected) / f'{entry.name}.json'
-      command = json.loads(path.read_text(encoding='utf-8'))['command']
+      file = json.loads(path.read_text(encoding='utf-8'))
+      is_there = file['command'] == entry.command() and not (
+          'settings' in file and change_of(entry, file['settings']))
     except (OSError, KeyError, TypeError, ValueError):
-      command = None
-    if command != entry.command():
+      is_there = False
+    if not is_there:
       found.add(entry.name)
   return _with_needed(entries, found)
+
+
+def change_of(entry: Entry, settings_of_run: Mapping[str, Any]) -> str:
+  """What a collected run has that is not as it is declared now.
+
+  Args:
+    entry: The run.
+    settings_of_run: Its settings, as any version so far has collected them.
+
+  Returns:
+    The first setting that differs, in words, or ''.
+  """
+  try:
+    found = configs.from_settings(settings_of_run)
+  except (OverflowError, TypeError, ValueError) as e:
+    return f'settings that cannot be ({e})'
+  return _difference(entry.config('runs'), found)
 
 
 def _with_needed(entries: Sequence[Entry], names: Set[str]) -> List[Entry]:
@@ -284,13 +308,21 @@ def _difference(declared: configs.TrainConfig, found: configs.TrainConfig
   """The first setting that is not as declared, in words, or ''."""
   for name in configs.SETTINGS:
     ours, theirs = getattr(declared, name), getattr(found, name)
-    if name in FOLDERS:  # a campaign may be moved
-      ours, theirs = (x and os.path.basename(os.path.normpath(x))
-                      for x in (ours, theirs))
-    if ours != theirs:
+    if _meaning(declared, name) != _meaning(found, name):
       return (f'{name}={settings.as_text(theirs)}, not '
               f'{settings.as_text(ours)}')
   return ''
+
+
+def _meaning(config: configs.TrainConfig, name: str) -> Any:
+  """A setting, alike wherever runs are the same with it."""
+  value = getattr(config, name)
+  if name in FOLDERS and value:  # a campaign may be moved
+    return os.path.basename(os.path.normpath(value))
+  if (name == 'scalars' and value in _WITH_DIFFERENCES
+      and set(config.algorithms) <= set(task_names.WITH_TWINS)):
+    return _WITH_DIFFERENCES  # arrays of keys: no edge has a number
+  return value
 
 
 def _has_checkpoint(folder: pathlib.Path) -> bool:
@@ -338,19 +370,25 @@ def seconds_left(states: Sequence[Tuple[Entry, State, int]]
   Returns:
     Seconds; None as long as no run says how long a step takes.
   """
-  # Runs on the same task with the same kind of model are alike.
-  kind = lambda entry: (entry.task, entry.given.get('model'))
+  # Runs on the same task with the same model are alike, and more so if they
+  # have processor and preset in common, too.
+  kinds = lambda entry: (
+      (entry.task, entry.given.get('model'), entry.given.get('processor'),
+       entry.preset),
+      (entry.task, entry.given.get('model')))
   known: Dict[Any, List[float]] = {}
   for entry, state, _ in states:
     if state.seconds:
-      known.setdefault(kind(entry), []).append(state.seconds)
+      for kind in kinds(entry):
+        known.setdefault(kind, []).append(state.seconds)
   if not known:
     return None
   mean = lambda values: sum(values) / len(values)
-  other = mean([mean(values) for values in known.values()])
+  other = mean([mean(values) for kind, values in known.items()
+                if len(kind) == 2])
   total = 0.0
   for entry, state, steps in states:
-    each = state.seconds or (
-        mean(known[kind(entry)]) if kind(entry) in known else other)
+    each = state.seconds or next(
+        (mean(known[kind]) for kind in kinds(entry) if kind in known), other)
     total += (steps - state.step) * each
   return total

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of docs/results.md, and of the files that it is made from."""
 
+import dataclasses
 import json
 import pathlib
 import re
@@ -20,6 +21,7 @@ from dear_jax.training import pace
 from experiments import campaign as declared
 import numpy as np
 import pytest
+from tests import commands
 from tests import run_folders
 
 DOCS = pathlib.Path(__file__).resolve().parents[2] / 'docs'
@@ -41,7 +43,8 @@ def result_of(entry, score=0.9, outputs=None, **changes):
       solver={'all': dict(late), 'last_tenth': late}, spectral_radius=0.9,
       steps_a_second={'first': 4.0, 'last': 3.0}, evaluation=None,
       train_loss={'steps': [10, 20, 30], 'values': [1.0, None, 0.5]},
-      settings=dict(train_steps=config.train_steps, model=config.model))
+      settings={**dataclasses.asdict(config), 'align_to': (
+          config.align_to and pathlib.Path(config.align_to).name)})
   return {**result, **changes}
 
 
@@ -92,6 +95,51 @@ def test_every_file_is_of_a_declared_run():
     assert path.stem == found['name'] and found['name'] in entries
     assert not re.search(r'"[^"]*(?<![\w.])/(home|root|tmp|work|Users)/', text)
     assert len(text) < 20_000
+
+
+def test_every_file_has_the_settings_that_are_declared():
+  entries = {x.name: x for x in declared.RUNS}
+  results = collected.read_all(RUNS)
+  found, others = campaign_figures.as_declared(results, declared.RUNS)
+  assert not others and len(found) == len(results)
+  for result in results:
+    assert result['command'] == entries[result['name']].command()
+    assert result['result']['steps'] == result['settings']['train_steps']
+
+
+@pytest.mark.parametrize('change', [
+    dict(settings=dict(train_steps=2_999)), dict(settings=dict(seed=2)),
+    dict(settings=dict(scalars='differences')),
+    dict(settings=dict(no_such_setting=1)), dict(group='long'), dict(seed=2),
+    dict(task='dfs')])
+def test_a_file_of_a_run_with_other_settings_is_not_shown(change):
+  entry, = campaigns.choose(declared.RUNS, 'best_mst_prim_seed1')
+  good = result_of(entry, 0.777)
+  bad = {**good, **change, 'settings': {**good['settings'],
+                                        **change.get('settings', {})}}
+  for result, is_there in ((good, True), (bad, False)):
+    found, others = campaign_figures.as_declared([result], declared.RUNS)
+    assert (found == [result], list(others) == [entry.name]) == (
+        is_there, not is_there)
+    page = results_page.make_page([result], declared.RUNS)
+    assert f'{int(is_there)} of {len(declared.RUNS)} runs are there' in page
+    assert ('77.70' in page) == is_there
+    table = readme_table.make_table([result], declared.RUNS)
+    assert ('77.7 (1 x 3,000)' in table) == is_there
+
+
+def test_a_file_from_before_there_was_a_setting_is_shown():
+  entry, = campaigns.choose(declared.RUNS, 'trust_bfs_seed1')
+  result = result_of(entry)
+  for name in ('scalars', 'self_loops', 'test_criterion'):
+    del result['settings'][name]
+  assert campaign_figures.as_declared([result], declared.RUNS) == ([result], {})
+  # What it meant then is not what is declared.
+  entry, = campaigns.choose(declared.RUNS, 'best_bfs_seed1')
+  result = result_of(entry)
+  del result['settings']['self_loops']
+  assert campaign_figures.as_declared([result], declared.RUNS) == (
+      [], {entry.name: 'self_loops=true, not false'})
 
 
 def test_the_page_without_a_single_run():
@@ -215,7 +263,86 @@ def test_both_rules_of_selection_are_shown():
           step=3000, test_score=0.75)}
   assert rows_of(page(), heading)[f'`{entry.name}`'] == [
       '150', '50.00', '3,000', '75.00']
-  assert 'that of the others is 25.00, over 1 runs' in page()
+  assert ('that of the others is 25.00, over 1 trainings; in 0 of them both '
+          'are of the same step.') in page()
+  # A score that is not a number is null in a file.
+  result['result']['by_rule']['best']['test_score'] = None
+  assert 'Not run yet.' in page().split(heading)[1].split('##')[0]
+
+
+def test_a_training_that_was_tested_twice_counts_once():
+  runs = {x.name: x for x in declared.RUNS}
+  def result(name, best, last, loss, step=150):
+    return result_of(
+        runs[name], train_loss={'steps': [10], 'values': [loss]}, result={
+            **result_of(runs[name])['result'], 'by_rule': {
+                'best': dict(step=step, test_score=best),
+                'last': dict(step=3000, test_score=last)}})
+  results = [result('best_bfs_seed1', 0.5, 0.7, 1.0),
+             result('at_state_bfs_seed1', 0.5, 0.9, 1.0),
+             # Another seed, and another training with the same seed.
+             result('best_bfs_seed2', 0.6, 0.6, 1.0, step=3000),
+             result('no_differences_bfs_seed1', 0.5, 0.6, 2.0)]
+  heading = 'Which parameters are kept?'
+  page = results_page.make_page(results, declared.RUNS)
+  assert list(rows_of(page, heading)) == [
+      '`best_bfs_seed1`', '`best_bfs_seed2`', '`no_differences_bfs_seed1`']
+  assert ('is 10.00 ± 10.00, over 3 trainings; in 1 of them both are of the '
+          'same step. 1 more runs are of these trainings') in page
+
+
+def test_a_run_without_a_score_does_not_count_as_a_seed():
+  runs = {x.seed: x for x in declared.RUNS if x.group == 'dear'
+          and x.task == 'bfs'}
+  results = [result_of(runs[1], 0.9), result_of(runs[2], None)]
+  row = lambda: rows_of(results_page.make_page(results, declared.RUNS),
+                        'DEAR')['`bfs`']
+  assert row()[1:3] == ['90.00', '1 of 2']
+  assert '| 90.0 (1 x 10,000) |' in readme_table.make_table(results,
+                                                            declared.RUNS)
+  del results[0]
+  assert row()[1:3] == ['', '0 of 1']
+
+
+def test_variants_of_the_preset_stand_beside_it():
+  runs = {x.name: x for x in declared.RUNS}
+  names = ('relative', 'best', 'long', 'dear', 'at_state')
+  results = [result_of(runs[f'{name}_mst_prim_seed1'], i / 10)
+             for i, name in enumerate(names)]
+  results.append(result_of(runs['long_units_mst_prim_seed1'], 0.7))
+  def rows():
+    page = results_page.make_page(results, declared.RUNS)
+    lines = page.split('## Variants')[1].split('##')[0].splitlines()
+    return [[x.strip() for x in line.split('|')[2:8]] for line in lines
+            if line.startswith('| `--preset=best')]
+  assert rows() == [
+      ['`mst_prim`', '', '0.00', '10.00', '3,000', '3,000'],
+      ['`mst_prim`', '', '70.00', '20.00', '10,000', '10,000']]
+  del results[1]
+  assert rows()[0][3:5] == [results_page.MISSING, '']
+
+
+def test_a_file_that_is_left_out_is_told(tmp_path):
+  entry, other = campaigns.rows('dear', ('bfs', 'dfs'), train_steps=10)
+  (tmp_path / 'campaign.py').write_text('''
+from dear_jax.training import campaigns
+RUNS = campaigns.rows('dear', ('bfs', 'dfs'), train_steps=10)
+SIZES = (4,)
+''')
+  files = tmp_path / 'docs' / 'results' / 'runs'
+  collected.write(files, result_of(entry, 0.5))
+  changed = result_of(other, 0.5)
+  changed['settings']['train_steps'] = 20
+  collected.write(files, changed)
+  code, _, err = commands.Command('reproduce.py')(
+      '--collect', f'--campaign={tmp_path / "campaign.py"}',
+      f'--runs={tmp_path / "runs"}', f'--docs={tmp_path / "docs"}')
+  assert code == 0, err
+  assert ('dear_dfs_seed1.json is left out: its run has train_steps=20, not '
+          '10.\n') in err
+  assert 'dear_bfs_seed1' not in err
+  assert '1 of 2 runs are there.' in (
+      tmp_path / 'docs' / 'results.md').read_text()
 
 
 def test_the_figures_of_the_paper():
@@ -271,6 +398,30 @@ def test_a_share_just_below_is_not_shown_as_met():
   assert low.show(result) == '**98.9 %**'
   result['solver']['last_tenth']['converged'] = 0.99
   assert low.show(result) == '99.0 %'
+  # Nor in the columns beside them, and in other tables.
+  result['solver']['all']['converged'] = 0.99999
+  result['solver']['all']['backward_converged'] = 0.9999
+  row, = (x for x in results_page.make_page([result], declared.RUNS)
+          .split('## Can the solves')[1].splitlines()
+          if f'`{entry.task}` | {entry.seed} |' in x)
+  assert [x.strip() for x in row.split('|')][9:11] == ['99.9 %', '99.9 %']
+  best, = campaigns.choose(declared.RUNS, 'best_bfs_seed1')
+  result = result_of(best)
+  result['solver']['last_tenth']['converged'] = 0.9999
+  rows = rows_of(results_page.make_page([result], declared.RUNS),
+                 "Beyond the paper's model")
+  assert rows['`bfs`'][7] == '99.9 %'
+
+
+def test_speeds_by_the_clock_are_marked():
+  speed = campaign_figures.CRITERIA[-1]
+  entry = next(x for x in declared.RUNS if x.group == 'trust')
+  result = result_of(entry)
+  assert speed.show(result) == '0.75, by the clock'
+  result['steps_a_second']['last'] = 1.0
+  assert speed.show(result) == '**0.25**, by the clock'
+  result['steps_a_processor_second'] = {'first': 4.0, 'last': 3.6}
+  assert speed.show(result) == '0.90'
 
 
 def test_seconds_a_sample(tmp_path):
@@ -290,7 +441,9 @@ def test_seconds_a_sample(tmp_path):
   assert set(rows) == {f'`{x}`' for x in declared.TASKS}
   assert rows['`minimum`'] == ['63.0', '0.2500', '6.2', '0.1000', '2.50',
                                '0.0684', '0.0174', '3.93']
-  assert rows['`binary_search`'][3:] == ['0.1000', '0.20', '', '', '']
+  assert rows['`binary_search`'][3:] == ['0.1000', '0.20', '0.0125', '0.0131',
+                                         '0.95']
+  assert rows['`search`'] == ['not run yet', *[''] * 7]
   assert rows['`bfs`'] == ['not run yet', '', '', '', '', '0.0094', '0.0137',
                            '0.69']
   assert 'of 8 test samples of size 64' in page
@@ -299,7 +452,9 @@ def test_seconds_a_sample(tmp_path):
 def test_all_tasks_of_the_paper_were_timed():
   measured = inference_table.read(DOCS / 'results')
   assert [x['task'] for x in measured['rows']] == list(declared.TASKS)
-  assert set(paper_figures.SECONDS) | {'binary_search'} == set(declared.TASKS)
+  # The paper's table of seconds has binary search, and not the parallel one.
+  assert set(paper_figures.SECONDS) | {'search'} == set(declared.TASKS)
+  assert paper_figures.SECONDS['binary_search'] == (.0125, .0131)
   for row in measured['rows']:
     assert row['nar_seconds'] > 0 and row['dear_seconds'] > 0
 
@@ -310,8 +465,8 @@ def test_variants_and_losses(tmp_path):
   results = [result_of(x) for x in declared.RUNS if x.name in names]
   page = results_page.make_page(results, declared.RUNS)
   lines = [line for line in page.splitlines() if line.startswith('| DEAR with')]
-  assert any('`mst_prim` | 86.37 ± 0.36 | 90.00 | 90.00 | 5,000' in line
-             for line in lines)
+  assert any('`mst_prim` | 86.37 ± 0.36 | 90.00 | 90.00 | 10,000 | 5,000' in
+             line for line in lines)
   assert '| NAR, learnt termination | `bfs` | 99.51 ± 0.06 | 90.00' in page
   # A chart needs both curves: there is a NAR on bfs, but no DEAR.
   assert re.findall(r'images/(\w+\.png)', page) == ['results_cgp.png']

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of campaigns, with runs that compute nothing."""
 
+import dataclasses
 import io
 import json
 import os
@@ -13,6 +14,8 @@ import sys
 import threading
 import time
 
+import clrs
+from dear_jax.data import tasks
 from dear_jax.training import campaign_jobs
 from dear_jax.training import campaign_progress
 from dear_jax.training import campaigns
@@ -127,6 +130,44 @@ def test_what_was_collected_elsewhere_is_not_missing(tmp_path):
   (tmp_path / 'c_bfs_seed1.json').write_text('{')
   assert campaigns.missing(second[1:], tmp_path) == []
   assert campaigns.missing(second[:1], tmp_path) == second[:1]
+
+
+def test_what_was_collected_with_other_settings_is_missing(tmp_path):
+  entry, = declare('x', 'bfs')
+  settings = dataclasses.asdict(entry.config('runs'))
+  for change, is_missing in (({}, False), (dict(train_steps=4), True),
+                             (dict(tol=0.2), True)):
+    (tmp_path / f'{entry.name}.json').write_text(json.dumps(
+        {'command': entry.command(), 'settings': {**settings, **change}}))
+    assert campaigns.missing([entry], tmp_path) == [entry] * is_missing
+
+
+def test_what_counts_as_the_same_setting():
+  def change(task, declared, found):
+    entry, = declare('x', task, scalars=declared)
+    settings = dataclasses.asdict(entry.config('runs'))
+    return campaigns.change_of(entry, {**settings, 'scalars': found})
+  kinds = ('differences', 'relative', 'units', 'relative_units')
+  for task in ('binary_search', 'insertion_sort', 'minimum', 'search'):
+    # Of edges, which have no numbers there, all that these differ in.
+    probes = tasks.spec_of(task).values()
+    assert (clrs.Stage.INPUT, clrs.Location.EDGE,
+            clrs.Type.SCALAR) not in probes
+    assert not [x for x in kinds if change(task, 'units', x)]
+    assert change(task, 'units', 'linear') == 'scalars=linear, not units'
+    assert change(task, 'linear', 'units') == 'scalars=units, not linear'
+  assert change('bfs', 'units', 'differences') == (
+      'scalars=differences, not units')
+  # A folder is told by its last name, and a new setting by what it meant.
+  *_, entry = aligned()
+  settings = dataclasses.asdict(entry.config('runs'))
+  assert not campaigns.change_of(entry, {**settings,
+                                         'align_to': 'there/nar_bfs_seed1'})
+  assert campaigns.change_of(entry, {**settings, 'align_to': 'x'})
+  del settings['graphs']
+  assert not campaigns.change_of(entry, settings)
+  assert campaigns.change_of(entry, {'tol': -1}).startswith(
+      'settings that cannot be (')
 
 
 @pytest.mark.parametrize('entries, message', [
@@ -335,6 +376,19 @@ def test_the_estimate():
             (entries[2], state('new'), 10)]
   assert campaigns.seconds_left(states) == 10 * 1 + 6 * 3 + 10 * 2
   assert campaigns.seconds_left(states[1:2]) is None
+
+
+def test_the_estimate_goes_by_processor_and_preset():
+  state = campaigns.State
+  plain, = declare('x')
+  best, = declare('best', preset='best')
+  again, = declare('again', preset='best')
+  edges, = declare('edges', processor='dear_edge')
+  states = [(plain, state('done', 10, 1.0), 10),
+            (best, state('done', 10, 3.0), 10)]
+  assert campaigns.seconds_left([*states, (again, state('new'), 10)]) == 30
+  # No run with that processor tells: the mean of those on the task.
+  assert campaigns.seconds_left([*states, (edges, state('new'), 10)]) == 20
 
 
 def test_bars_on_a_terminal():
