@@ -30,6 +30,11 @@ _SIZE = flags.DEFINE_integer('size', 16, 'size of the instances',
 cli.define_import()
 
 
+def _teacher_inputs(data):
+  """A teacher sees numbers as it was trained, which may be in another way."""
+  return data.inputs if data.teacher_inputs is None else data.teacher_inputs
+
+
 def measure(run, sampler):
   """Median seconds of a step with and without alignment, and of the teacher."""
   import jax
@@ -43,7 +48,7 @@ def measure(run, sampler):
   teacher = aligned.teacher
   data = aligned._batch(batch.features, batch.outputs, 0, training=True)
   teach = jax.jit(lambda params: teacher.net_fn.apply(
-      params, key, [data.inputs], repred=True, algorithm_index=0,
+      params, key, [_teacher_inputs(data)], repred=True, algorithm_index=0,
       steps=data.steps, slots=data.slots, edge_list=data.edge_list,
       node_mask=data.node_mask, with_states=True).states)
   measurements = measuring.Measurements()
@@ -69,7 +74,7 @@ def compare_gradients(model, sampler):
         edge_list=data.edge_list, node_mask=data.node_mask,
         return_trajectory=True).equilibrium
     taught = teacher.net_fn.apply(
-        teacher.device_params, key, [data.inputs], repred=True,
+        teacher.device_params, key, [_teacher_inputs(data)], repred=True,
         algorithm_index=0, steps=data.steps, slots=data.slots,
         edge_list=data.edge_list, node_mask=data.node_mask,
         with_states=True).states

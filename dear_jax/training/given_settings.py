@@ -48,6 +48,9 @@ def make_config(given: Mapping[str, Any], preset: Optional[str] = None,
     if name in values and getattr(config, name) is None:
       raise ValueError(f'{name} is a setting of gradient=damped; gradient='
                        f'{config.gradient} has no such setting.')
+  if 'align_weight' in values and config.align_to is None:
+    raise ValueError(f'align_weight={config.align_weight} needs --align_to, '
+                     'the folder of a trained --model=nar run.')
   return config
 
 

@@ -129,6 +129,7 @@ def test_names_of_clrs_work_too(run):
     (['--train_lengths=big'], "got 'big'"),
     (['--preset=fast'], "'fast': choose from quick, default, best, gas"),
     (['--preset=gas'], 'preset=gas needs --align_to'),
+    (['--align_weight=1'], 'align_weight=1.0 needs --align_to, the folder of'),
     (['--cgp', '--algorithm=minimum'], 'minimum has none'),
     (['--graphs=paths'], "did you mean 'path'?"),
     (['--graphs=mixed', '--algorithm=minimum'],
