@@ -63,6 +63,15 @@ def _nothing_stays_registered():
     table.update(content)
 
 
+@pytest.fixture(scope='module', autouse=True)
+def _programs_are_forgotten():
+  """What one file has compiled fills the memory and slows down the others."""
+  yield
+  import jax  # pylint:disable=g-import-not-at-top
+  jax.clear_caches()
+  gc.collect()
+
+
 def pytest_collect_file():
   """Where tests are distributed, only processes that run them need it."""
   _import_libraries()
