@@ -14,6 +14,8 @@ Result = Mapping[str, Any]  # what `collected.collect` makes
 # What a task is scored by, if that is not its score: parallel search by what is
 # found alone, and Floyd-Warshall on edges, both as in the paper.
 OUTPUTS = {'search': 'return', 'floyd_warshall': 'Pi_on_edges'}
+# Groups of a campaign with default settings, those of most steps first.
+OUR_DEAR = ('dear', 'plain', 'trust')
 
 
 def get(result: Result, *names: str) -> Optional[float]:
@@ -170,4 +172,13 @@ def grouped(results: Sequence[Result], group: str
   for result in sorted(results, key=lambda x: (x['seed'], x['name'])):
     if result['group'] == group:
       found.setdefault(result['task'], []).append(result)
+  return found
+
+
+def first_of(results: Sequence[Result], groups: Sequence[str]
+             ) -> Dict[str, List[Result]]:
+  """The results by tasks, each of the first group that has some."""
+  found: Dict[str, List[Result]] = {}
+  for group in reversed(groups):
+    found.update(grouped(results, group))
   return found

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The table of results in README.md, made from what was collected of runs."""
 
-from typing import Dict, List, Mapping, Sequence
+from typing import Mapping, Sequence
 
 from dear_jax.reports import campaign_figures as figures
 from dear_jax.reports import paper_figures
@@ -13,11 +13,9 @@ BEGIN, END = '<!-- results -->', '<!-- end of results -->'
 # Columns, and the groups of a campaign that are shown in each: the first one
 # that has a run on a task.
 _COLUMNS = {
-    'our DEAR': ('dear', 'plain', 'trust'),
+    'our DEAR': figures.OUR_DEAR,
     '`--preset=best`': ('long', 'best'),
 }
-
-_ByTask = Dict[str, List[figures.Result]]
 
 
 def make_table(results: Sequence[figures.Result],
@@ -33,7 +31,7 @@ def make_table(results: Sequence[figures.Result],
     Markdown, without the marks between which it stands.
   """
   results, _ = figures.as_declared(results, entries)
-  columns = {title: _first_of(results, groups)
+  columns = {title: figures.first_of(results, groups)
              for title, groups in _COLUMNS.items()}
   head = ['task', "the paper's DEAR", *columns]
   lines = [head, ['---'] * len(head)]
@@ -54,15 +52,6 @@ def put_into(text: str, table: str) -> str:
     return text
   before, _, rest = text.partition(BEGIN)
   return f'{before}{BEGIN}\n\n{table}\n\n{END}{rest.partition(END)[2]}'
-
-
-def _first_of(results: Sequence[figures.Result], groups: Sequence[str]
-              ) -> _ByTask:
-  found: _ByTask = {}
-  for group in reversed(groups):
-    found.update({task: list(some) for task, some
-                  in figures.grouped(results, group).items() if some})
-  return found
 
 
 def _cell(results: Sequence[figures.Result]) -> str:

@@ -304,6 +304,18 @@ def test_a_run_without_a_score_does_not_count_as_a_seed():
   assert row()[1:3] == ['', '0 of 1']
 
 
+def test_shorter_runs_stand_in_for_those_of_most_steps():
+  runs = {x.name: x for x in declared.RUNS}
+  names = ('trust_bfs_seed1', 'plain_bfs_seed1', 'plain_dfs_seed1',
+           'dear_dfs_seed1', 'trust_minimum_seed1')
+  results = [result_of(runs[name], i / 10) for i, name in enumerate(names)]
+  rows = rows_of(results_page.make_page(results, declared.RUNS), 'DEAR')
+  assert {task: rows[f'`{task}`'][1:4] for task in ('bfs', 'dfs', 'minimum')
+          } == {'bfs': ['10.00', '1', '3,000'], 'dfs': ['30.00', '1', '10,000'],
+                'minimum': ['40.00', '1', '2,000']}
+  assert rows['`search`'][1] == results_page.MISSING
+
+
 def test_variants_of_the_preset_stand_beside_it():
   runs = {x.name: x for x in declared.RUNS}
   names = ('relative', 'best', 'long', 'dear', 'at_state')
