@@ -6,6 +6,7 @@ r"""Measures how long someone who asks or trains has to wait, and for what.
   python experiments/benchmark_waiting.py --graphs=sparse_er --nb_graphs=100
   python experiments/benchmark_waiting.py --train=dfs,minimum
   python experiments/benchmark_waiting.py --train=dfs --noin_background
+  python experiments/benchmark_waiting.py --train=dfs --layout=sparse
 
 Every row is a process of its own, once with nothing compiled, and once with
 what the first one left in its cache. It imports, loads, and asks about graphs
@@ -37,6 +38,9 @@ _TRAIN = flags.DEFINE_list(
 _STEPS = flags.DEFINE_integer('steps', 200, 'How many steps to train.', 1)
 _IN_BACKGROUND = flags.DEFINE_bool(
     'in_background', True, 'Whether runs compile while they train.')
+_LAYOUT = flags.DEFINE_enum(
+    'layout', 'auto', ['auto', 'dense', 'sparse'],
+    'Where runs compute their messages, as in run.py.')
 _CACHE = flags.DEFINE_string(
     'cache', None, 'Used by the processes that this one starts.')
 
@@ -94,7 +98,8 @@ def measure_training(task: str) -> dict:
   host_memory.keep_freed_memory()
   if not _IN_BACKGROUND.value:
     programs.CompilesAhead.compiles_ahead = False
-  config = dear_jax.TrainConfig(algorithms=(task,))
+  config = dear_jax.TrainConfig(
+      algorithms=(task,), layout=_LAYOUT.value)
   train = dear_jax.train
   laps.lap('import')
   counted = {}

@@ -18,7 +18,8 @@ from dear_jax.networks import padding
 LAYOUTS = ('auto', 'dense', 'sparse')
 
 # From this share of all pairs on, a list of edges saves nothing any more; nor
-# does it with few pairs, and other lists mean other programs.
+# does it with few pairs, and other lists mean other programs. In training on
+# several sizes it is the other way round: they share the programs of lists.
 _DENSE_FROM = 0.75
 _SPARSE_FROM_PAIRS = 2048
 
@@ -152,10 +153,19 @@ class Layouts:
     else:
       edge_list = edge_lists.from_inputs(inputs, padded_size, fine=fine,
                                          uniform=self._uniform)
-    if self._layout == 'auto' and not self._pays(
+    shared = training and self._shares_programs(spec)
+    if self._layout == 'auto' and not shared and not self._pays(
         nb_pairs, nb_hosts * len(edge_list.pairs)):
       return None
     return edge_list
+
+  def _shares_programs(self, spec: clrs.Spec) -> bool:
+    """Whether lists of a length are one program, whatever the size."""
+    # As measured on a CPU. Lists in which all graphs have as many edges are
+    # longer, and with a Cayley graph not all sizes can be padded to one.
+    return bool(self._pad_to and nets.can_be_padded(spec)
+                and self._devices.are_cpus and not self._uniform
+                and not self._has_cayley_graph)
 
 
 def check_layout(layout: str) -> None:

@@ -152,13 +152,13 @@ def test_layouts_agree(task, kind, decoder):
     np.testing.assert_array_equal(dense[name].data, sparse[name].data)
 
 
-def chosen(task, size=16, processor='dear_pgn', **options):
+def chosen(task, size=16, processor='dear_pgn', pad_to=None, **options):
   spec, batch = make(task, size, batch_size=8)
   model = dear_jax.DEARModel(
       spec, batch, dear_jax.get_processor_factory(processor, **options),
-      hidden_dim=8)
+      hidden_dim=8, pad_to=pad_to)
   model._devices.are_cpus = True  # also where tests have several
-  data = model._batch(batch.features, (), 0)
+  data = model._batch(batch.features, (), 0, training=pad_to is not None)
   return 'dense' if data.edge_list is None else 'sparse'
 
 
@@ -171,6 +171,11 @@ def test_auto_chooses_what_is_faster(monkeypatch):
   assert chosen('bfs', fully_connected=True) == 'dense'
   monkeypatch.setattr(layouts, '_DENSE_FROM', 0.1)
   assert chosen('bfs') == 'dense'
+  # Sizes of training share programs, where they can be padded.
+  assert chosen('bfs', pad_to=16) == 'sparse'
+  assert chosen('bfs', size=15, pad_to=16) == 'dense'  # few pairs
+  assert chosen('bfs', pad_to=16, cgp=True) == 'dense'
+  assert chosen('bfs', processor='dear_pgn_edges', pad_to=16) == 'dense'
 
 
 def test_wrong_layouts_are_named():
