@@ -26,7 +26,7 @@ if _typing.TYPE_CHECKING:
   from dear_jax.networks.registry import register_step as register_step
   from dear_jax.networks.registry import unregister as unregister
   from dear_jax.reasoning.cards import pretrained as pretrained
-  from dear_jax.reasoning.reasoners import load as load
+  from dear_jax.reasoning.loading import load as load
   from dear_jax.reasoning.reasoners import Reasoner as Reasoner
   from dear_jax.training.configs import TrainConfig as TrainConfig
   from dear_jax.training.loop import train as train
@@ -46,7 +46,7 @@ _HOMES = {
     'fixed_point': 'fixed_points.implicit',
     'get_processor_factory': 'networks.processors',
     'jacobian_penalty': 'fixed_points.regularisers',
-    'load': 'reasoning.reasoners',
+    'load': 'reasoning.loading',
     'make_sampler': 'data.samplers',
     'make_splits': 'training.splits',
     'NARModel': 'models.nar',

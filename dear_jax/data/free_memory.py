@@ -13,6 +13,10 @@ from typing import Optional
 _MEMINFO = pathlib.Path('/proc/meminfo')
 _LIMIT = pathlib.Path('/sys/fs/cgroup/memory.max')
 _USED = pathlib.Path('/sys/fs/cgroup/memory.current')
+_USES = pathlib.Path('/sys/fs/cgroup/memory.stat')
+
+# What is used for copies of files, which the system gives up when it has to.
+_COPIES = ('active_file', 'inactive_file')
 
 
 def available() -> Optional[int]:
@@ -33,10 +37,16 @@ def _of_machine() -> Optional[int]:
 
 def _of_container() -> Optional[int]:
   try:
-    return (int(_LIMIT.read_text(encoding='utf-8'))
+    free = (int(_LIMIT.read_text(encoding='utf-8'))
             - int(_USED.read_text(encoding='utf-8')))
   except (OSError, ValueError):  # no container, or one without a limit
     return None
+  try:
+    uses = dict(line.split() for line in _USES.read_text(
+        encoding='utf-8').splitlines())
+    return free + sum(int(uses.get(name, 0)) for name in _COPIES)
+  except (OSError, ValueError):
+    return free
 
 
 def check(what: str, nb_bytes: int, remedy: str) -> None:

@@ -7,7 +7,6 @@ from typing import Any, Dict, List, NamedTuple, Optional
 from dear_jax.data import sparse_algorithms
 from dear_jax.data import sparse_families
 from dear_jax.data import streams
-from dear_jax.data import task_names
 import numpy as np
 
 _Array = np.ndarray
@@ -46,8 +45,8 @@ def check(task: str, graphs: str, mean_degree: Optional[float]) -> None:
   if graphs != 'sparse_er':
     raise ValueError('mean_degree is for graphs=sparse_er, not for '
                      f'graphs={graphs}.')
-  if not (task_names.is_whole(mean_degree) or isinstance(mean_degree, float)
-          ) or not 0 < mean_degree < np.inf:
+  if (not isinstance(mean_degree, (int, float, np.number))
+      or isinstance(mean_degree, bool) or not 0 < mean_degree < np.inf):
     raise ValueError(f'mean_degree must be a number above 0, got '
                      f'{mean_degree!r}.')
 

@@ -16,6 +16,11 @@ import numpy as np
 _Arrays = Dict[str, np.ndarray]
 
 _STAGES = (clrs.Stage.INPUT, clrs.Stage.OUTPUT, clrs.Stage.HINT)
+_LOCATIONS = (clrs.Location.NODE, clrs.Location.EDGE, clrs.Location.GRAPH)
+_TYPES = (clrs.Type.SCALAR, clrs.Type.CATEGORICAL, clrs.Type.MASK,
+          clrs.Type.MASK_ONE, clrs.Type.POINTER, clrs.Type.SOFT_POINTER,
+          clrs.Type.SHOULD_BE_PERMUTATION, clrs.Type.PERMUTATION_POINTER)
+_ENTRY = (_STAGES, _LOCATIONS, _TYPES)
 _POS = (clrs.Stage.INPUT, clrs.Location.NODE, clrs.Type.SCALAR)
 
 # Samples that are drawn when a task is registered, to see what it gives.
@@ -147,9 +152,12 @@ def _check_clash(name: str, solver: Any) -> None:
 def _check_spec(name: str, spec: clrs.Spec) -> None:
   """Raises a ValueError unless this is a spec as CLRS has them."""
   for probe, entry in spec.items():
-    if len(entry) != 3 or entry[0] not in _STAGES:
-      raise ValueError(f'In the spec of {name}, {probe!r} must have a stage, a '
-                       f'location and a type, got {entry!r}.')
+    if not (isinstance(entry, (tuple, list)) and len(entry) == 3
+            and all(x in known for x, known in zip(entry, _ENTRY))):
+      raise ValueError(
+          f'In the spec of {name}, {probe!r} must have a stage, a location and '
+          f'a type, got {entry!r}. Stages are {", ".join(_STAGES)}; locations '
+          f'{", ".join(_LOCATIONS)}; types {", ".join(_TYPES)}.')
   if spec.get('pos') != _POS:
     raise ValueError(f"The spec of {name} needs an entry 'pos': {_POS}, the "
                      'positions of the nodes, as all of CLRS have it.')

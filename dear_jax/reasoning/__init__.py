@@ -2,6 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A trained model at work on one's own graphs and arrays.
 
-Start with `reasoners.load`. `questions` turns what a user asks into the inputs
+Start with `loading.load`. `questions` turns what a user asks into the inputs
 of a task, and `tracing` follows a solve from iterate to iterate.
 """

@@ -7,6 +7,7 @@ from typing import Dict, Mapping, Optional, Tuple
 
 import clrs
 from dear_jax.networks import clrs_private
+from dear_jax.reasoning import messages
 import numpy as np
 
 _Array = np.ndarray
@@ -68,7 +69,8 @@ class Check:
     where = ', '.join(str(int(i)) for i in place)
     where = f'[{where}]' if place else ''
     said, found = self.outputs[name][place], self.truth[name][place]
-    return f'  {name}{where} is {found:g}, but the answer was {said:g}'
+    return (f'  {name}{where} is {messages.number(found)}, but the answer was '
+            f'{messages.number(said)}')
 
 
 def plain(points: Mapping[str, clrs.DataPoint]) -> Outputs:

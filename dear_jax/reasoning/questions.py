@@ -20,6 +20,7 @@ from typing import (
   Union,
 )
 
+from dear_jax.reasoning import messages
 from dear_jax.reasoning import ranges
 import numpy as np
 
@@ -207,8 +208,10 @@ def _read_graph(task: str, form: _Graph, given: Mapping[str, Any],
       b, i, j = different[0]
       raise ValueError(
           f'adj must be symmetric for {task}, whose graphs are undirected, but '
-          f'{_entry("adj", (b, i, j), is_single)} is {adj[b, i, j]:g} and '
-          f'{_entry("adj", (b, j, i), is_single)} is {adj[b, j, i]:g}.')
+          f'{messages.entry("adj", (b, i, j), is_single)} is '
+          f'{messages.number(adj[b, i, j])} and '
+          f'{messages.entry("adj", (b, j, i), is_single)} is '
+          f'{messages.number(adj[b, j, i])}.')
   if form.is_acyclic:
     _check_acyclic(task, adj, is_single)
   if form.is_weighted:
@@ -291,7 +294,7 @@ def read_source(source: Any, labels: Optional[list], shape: Tuple[int, ...],
   if source.dtype.kind not in 'iu' or source.shape not in ((), shape):
     what = ('a whole number' if is_single else
             f'a whole number, or {batch_size} of them, one for each graph')
-    raise ValueError(f'source must be {what}, got {_shown(source)}.')
+    raise ValueError(f'source must be {what}, got {messages.shown(source)}.')
   for value in np.ravel(source):
     if not 0 <= value < nb_nodes:
       raise ValueError('source must be the index of a node, from 0 to '
@@ -313,7 +316,7 @@ def _as_list(name: str, value: Any, count: int) -> list:
     value = np.asarray(value).tolist()
   if not isinstance(value, (list, tuple)) or len(value) != count:
     raise ValueError(f'{name} must be a list of {count}, one for each graph, '
-                     f'got {_shown(value)}.')
+                     f'got {messages.shown(value)}.')
   return list(value)
 
 
@@ -341,8 +344,9 @@ def _read_keys(task: str, form: _Keys, given: Mapping[str, Any], min_size: int
     target = np.broadcast_to(target, (len(keys),)).copy()
     for value, last in zip(target, keys[:, -1]):
       if value > last:
-        raise ValueError(f'target must not be beyond the last key, {last:g}, '
-                         f'got {value:g}.')
+        raise ValueError('target must not be beyond the last key, '
+                         f'{messages.number(last)}, got '
+                         f'{messages.number(value)}.')
     problems['target'] = target
   if form.is_signed:
     problems['key'] = ranges.scaled_signed_keys(keys)
@@ -362,7 +366,7 @@ def numbers(name: str, value: Any) -> _Array:
     raise ValueError(f'{name} must hold numbers, but some of its entries are '
                      'masked.')
   is_whole = array.dtype.kind in 'iu'
-  if array.dtype.kind == 'O' and array.ndim:
+  if array.dtype.kind == 'O' and (array.ndim or isinstance(value, int)):
     others = sorted({type(x).__name__ for x in array.ravel()
                      if not isinstance(x, (int, float, np.number))})
     if others:
@@ -371,7 +375,7 @@ def numbers(name: str, value: Any) -> _Array:
     is_whole = True  # in part: all are looked at
   # The narrow types of accelerators, such as bfloat16, are none of numpy's.
   elif array.dtype.kind not in 'biuf' and 'float' not in array.dtype.name:
-    raise ValueError(f'{name} must hold numbers, got {_shown(value)}.')
+    raise ValueError(f'{name} must hold numbers, got {messages.shown(value)}.')
   try:
     array = array.astype(np.float64)
   except OverflowError:
@@ -403,7 +407,7 @@ def _check_acyclic(task: str, adj: _Array, is_single: bool) -> None:
         where = '' if is_single else f' number {b}'
         raise ValueError(f'{task} needs graphs without cycles, but adj{where} '
                          f'has one through some of the nodes '
-                         f'{_few(np.flatnonzero(left))}.')
+                         f'{messages.few(np.flatnonzero(left))}.')
       left &= ~free
 
 
@@ -425,25 +429,8 @@ def _refuse(name: str, array: _Array, wrong: _Array, why: str,
   index = tuple(int(i) for i in found[0])
   value = array[index]
   if not index:
-    raise ValueError(f'{name} {why}, got {value:g}.')
+    raise ValueError(f'{name} {why}, got {messages.number(value)}.')
   shown = index[:-1] + (index[-1] + offset,)
   raise ValueError(
-      f'{name} {why}, but {_entry(name, shown, is_single)} is {value:g}.')
-
-
-def _entry(name: str, index: Sequence[int], is_single: bool) -> str:
-  index = index[1:] if is_single else index
-  return f'{name}[{", ".join(str(int(i)) for i in index)}]'
-
-
-def _shown(value: Any) -> str:
-  """A value in a message, cut short if it is long."""
-  if isinstance(value, np.ndarray) and value.ndim:
-    return f'an array of {value.dtype} of the shape {list(value.shape)}'
-  text = repr(value.item() if isinstance(value, np.ndarray) else value)
-  return text if len(text) <= 60 else f'{text[:57]}...'
-
-
-def _few(indices: _Array) -> str:
-  text = ', '.join(str(i) for i in indices[:8])
-  return text if len(indices) <= 8 else f'{text}, ...'
+      f'{name} {why}, but {messages.entry(name, shown, is_single)} is '
+      f'{messages.number(value)}.')

@@ -47,14 +47,46 @@ def scaled_weights(adj: _Array, by_order: bool = False) -> _Array:
   Returns:
     [B, N, N].
   """
-  result = scaled(adj, adj.max(axis=(1, 2), keepdims=True))
+  loops = np.diagonal(adj, axis1=1, axis2=2)
+  others = adj * ~np.eye(adj.shape[1], dtype=bool)
+  greatest = others.max(axis=(1, 2), keepdims=True)
+  greatest = np.where(greatest > 0, greatest,
+                      loops.max(axis=1)[:, None, None])
+  lightest = np.where(others > 0, others, np.inf).min(axis=2)
+  result = scaled(others, greatest)
+  nodes = np.arange(adj.shape[1])
+  result[:, nodes, nodes] = scaled_loops(loops, lightest, greatest[..., 0])
   if by_order:
     for given, graph in zip(adj, result):
-      senders, receivers = np.nonzero(np.triu(given))
+      senders, receivers = np.nonzero(np.triu(given, 1))
       graph[senders, receivers] = graph[receivers, senders] = spaced(
           graph[senders, receivers], given[senders, receivers],
           LEAST_WEIGHT)
   return result
+
+
+def scaled_loops(loops: _Array, lightest: _Array, greatest: _Array) -> _Array:
+  """Weights of edges from nodes to themselves, beside those of all others.
+
+  The unit of a graph is that of its other edges. The only one who looks at
+  loops is Floyd-Warshall's algorithm, which asks whether one is heavier than to
+  go to the nearest neighbour and back. So one that is heavier than all that
+  training has seen can be made three times as heavy as the way there.
+
+  Args:
+    loops: [..., N], the weights; 0 is no edge.
+    lightest: [..., N], of the other edges of every node; infinity if it has
+      none.
+    greatest: [..., 1], of the graph.
+
+  Returns:
+    [..., N], scaled as the other edges are.
+  """
+  nearest = np.where(np.isfinite(lightest), lightest, 0)
+  with np.errstate(over='ignore'):  # what is infinity is no bound
+    most = np.maximum(1 / scaled(np.ones(()), greatest), 3 * nearest)
+  result = scaled(np.minimum(loops, most), greatest)
+  return np.where(loops > 0, np.maximum(result, LEAST_WEIGHT), 0)
 
 
 def scaled_keys(problems: Dict[str, _Array]) -> Dict[str, _Array]:

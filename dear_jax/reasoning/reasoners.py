@@ -8,9 +8,7 @@ import functools
 import os
 from typing import (
   Any,
-  Dict,
   Iterable,
-  Iterator,
   List,
   Optional,
   Set,
@@ -19,7 +17,6 @@ from typing import (
 )
 
 import clrs
-from dear_jax.data import graph_names
 from dear_jax.data import samplers
 from dear_jax.data import scoring
 from dear_jax.models import batches
@@ -27,6 +24,7 @@ from dear_jax.models import packed
 from dear_jax.networks import kinds
 from dear_jax.reasoning import answers
 from dear_jax.reasoning import examples
+from dear_jax.reasoning import precision
 from dear_jax.reasoning import questions
 from dear_jax.reasoning import sources
 from dear_jax.reasoning import sparse_answers
@@ -35,10 +33,8 @@ from dear_jax.reasoning import tracing
 from dear_jax.reasoning import waiting
 from dear_jax.reports import pictures
 from dear_jax.training import builders
-from dear_jax.training import compile_cache
 from dear_jax.training import configs
 import jax
-from jax import experimental
 import numpy as np
 
 _Outputs = answers.Outputs
@@ -47,16 +43,8 @@ _Outputs = answers.Outputs
 _WARM_SIZES = (16, 64)
 
 
-@contextlib.contextmanager
-def _single_precision() -> Iterator[None]:
-  """Whatever `jax_enable_x64` says: parameters are in single precision."""
-  with (jax.enable_x64(False) if hasattr(jax, 'enable_x64') else
-        getattr(experimental, 'disable_x64')()):  # in older versions of JAX
-    yield
-
-
 class Reasoner:
-  """A trained model that takes and gives numpy arrays; see `load`.
+  """A trained model that takes and gives numpy arrays; see `loading.load`.
 
   Attributes:
     task: The name of the algorithm.
@@ -67,13 +55,13 @@ class Reasoner:
     verbose: Whether to say so when someone has to wait for the compiler.
   """
 
-  @_single_precision()
+  @precision.single()
   def __init__(self, config: configs.TrainConfig, params: Any, *,
                algorithm: Optional[str] = None,
                is_limit: bool = False,
                made_by: Optional[str] = None,
                verbose: bool = True):
-    """Constructs a reasoner; `load` is easier.
+    """Constructs a reasoner; `loading.load` is easier.
 
     Args:
       config: The settings of the model.
@@ -108,7 +96,7 @@ class Reasoner:
     """How many programs its questions have needed so far."""
     return len(self._programs)
 
-  @_single_precision()
+  @precision.single()
   def __call__(self, *args: Any, details: bool = False,
                progress: Union[bool, waiting.Watch] = False, **kwargs: Any
                ) -> Union[_Outputs, Tuple[_Outputs, answers.Details],
@@ -156,7 +144,7 @@ class Reasoner:
     with contextlib.ExitStack() as stack:
       watch = (stack.enter_context(waiting.Bar()) if progress is True
                else progress or None)
-      if sparse_questions.is_list(args, kwargs):
+      if sparse_questions.is_list(args, kwargs, self.arguments):
         return sparse_answers.each(self._answer_list(args[0], watch), details)
       question = self._read(args, kwargs)
       if isinstance(question, packed.Problem):
@@ -176,7 +164,7 @@ class Reasoner:
         confidences={name: x for name, x in found['confidences'].items()
                      if name in outputs})
 
-  @_single_precision()
+  @precision.single()
   def check(self, *args: Any, **kwargs: Any
             ) -> Union[answers.Check, List[Any]]:
     """Answers a question, and compares with the classical algorithm.
@@ -193,9 +181,10 @@ class Reasoner:
     Raises:
       ValueError: as in a call.
     """
-    if sparse_questions.is_list(args, kwargs):
-      return (self._check_packed(self._as_edges(args[0])) if self._packs
-              else [self.check(**question) for question in args[0]])
+    if sparse_questions.is_list(args, kwargs, self.arguments):
+      found = self._read_list(args[0])
+      return (self._check_packed(sparse_questions.as_edges(found))
+              if self._packs else [self.check(**x) for x in args[0]])
     question = self._read(args, kwargs)
     if isinstance(question, packed.Problem):
       return self._check_packed([question])[0]
@@ -214,7 +203,7 @@ class Reasoner:
     return answers.Check({name: outputs[name] for name in truth}, truth, wrong,
                          score)
 
-  @_single_precision()
+  @precision.single()
   def draw(self, *args: Any,
            path: Optional[Union[str, os.PathLike]] = None, **kwargs: Any):
     """Draws how a single question is solved, iteration by iteration.
@@ -266,12 +255,14 @@ class Reasoner:
     sources.write(path, self.config, self._params, made_by or self.made_by,
                   half, self._is_limit)
 
-  @_single_precision()
+  @precision.single()
   def warm_up(self, sizes: Union[int, Iterable[int]] = _WARM_SIZES,
               batch_size: int = 1) -> int:
-    """Compiles ahead all that questions of some sizes need.
+    """Compiles ahead all that questions with matrices of some sizes need.
 
-    Programs are kept in the compilation cache, also for other processes.
+    Those that give edges, and lists of questions, have programs of their own,
+    which are compiled when they are first needed. Programs are kept in the
+    compilation cache, also for other processes.
 
     Args:
       sizes: The numbers of nodes, or of keys. All sizes on the same rung are
@@ -325,6 +316,8 @@ class Reasoner:
                      watch: Optional[waiting.Watch] = None
                      ) -> List[sparse_answers.Answered]:
     """As `_answer`, for graphs that come as their edges."""
+    if not problems:
+      return []
     pack = self._model.packed
     graphs = pack.prepare(problems, self._index)
     shapes = tuple(np.shape(x) for x in jax.tree_util.tree_leaves(graphs))
@@ -343,18 +336,13 @@ class Reasoner:
   def _answer_list(self, asked: List[Any],
                    watch: Optional[waiting.Watch]) -> List[Any]:
     """Answers several questions, in one program if they can be packed."""
+    found = self._read_list(asked)  # before any of them is answered
     if self._packs:
-      return self._answer_packed(self._as_edges(asked), watch)
-    for number, arguments in enumerate(asked):
-      try:
-        questions.arguments(self.task, self.arguments, (), arguments)
-      except ValueError as error:
-        raise ValueError(f'Question {number} of the list: {error}') from error
+      return self._answer_packed(sparse_questions.as_edges(found), watch)
     return [self(details=True, progress=watch or False, **x) for x in asked]
 
-  def _as_edges(self, asked: List[Any]
-                ) -> List[packed.Problem]:
-    return sparse_questions.as_edges(asked, lambda x: self._read((), x))
+  def _read_list(self, asked: List[Any]) -> List[Any]:
+    return sparse_questions.read_list(asked, lambda x: self._read((), x))
 
   def _check_packed(self, problems: List[packed.Problem]
                     ) -> List[answers.Check]:
@@ -399,7 +387,7 @@ class Reasoner:
         [sampler.batch(0) for sampler in self._samplers],
         is_limit=self._is_limit)
 
-  def _check_params(self, source: Union[str, os.PathLike]) -> None:
+  def check_params(self, source: Union[str, os.PathLike]) -> None:
     """Raises a ValueError unless the parameters are those of the settings.
 
     Args:
@@ -409,67 +397,6 @@ class Reasoner:
     builders.set_params(model, self._params, [
         sampler.batch(0) for sampler in self._samplers], source)
     self._model = model
-
-
-@_single_precision()
-def load(source: Union[str, os.PathLike], *, algorithm: Optional[str] = None,
-         solver: Optional[str] = None, tol: Optional[float] = None,
-         max_iter: Optional[int] = None, criterion: str = 'node',
-         verbose: bool = True) -> Reasoner:
-  """Loads a trained model, to be asked about one's own graphs and arrays.
-
-  >>> reasoner = load('bfs')
-  >>> path = [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
-  >>> reasoner(adj=path, source=0)
-  {'pi': array([0, 0, 1])}
-  >>> print(reasoner.check(adj=path, source=2))
-  score 1.000: the same as the algorithm.
-
-  Args:
-    source: The name of a reasoner that comes with the library (`pretrained`
-      lists them), the folder of a run, or a file of `Reasoner.save`.
-    algorithm: Which algorithm to answer for, if it was trained on several.
-    solver: In place of the solver that it was trained with: 'anderson',
-      'picard' or 'broyden'.
-    tol: In place of its tolerance.
-    max_iter: The most iterations of a solve; otherwise as many as `train` has
-      in its test, and at least twice as many as there are nodes.
-    criterion: What has to be at rest for a solve to have converged: every
-      single 'node', or the 'state' as a whole, which is what models are trained
-      with unless they were told otherwise. On a large graph a part of it may
-      still be moving while the whole hardly does.
-    verbose: Whether to say on stderr what a shipped one is bad at, and when
-      an answer has to wait for the compiler. Programs are kept in the user's
-      cache folder, unless `jax_compilation_cache_dir` names another one.
-
-  Returns:
-    The reasoner.
-
-  Raises:
-    ValueError: if there is nothing of that name, if it is damaged, or if it is
-      not a trained model that can be asked.
-  """
-  trained = sources.read(source)
-  config = trained.config
-  compile_cache.enable_compilation_cache()
-  given: Dict[str, Any] = {
-      name: value for name, value in
-           (('solver', solver), ('tol', tol), ('max_iter', max_iter))
-           if value is not None}
-  if given and config.model == 'nar':
-    raise ValueError(f'{next(iter(given))} is of no use here: {source} was '
-                     'trained with model=nar, which solves nothing.')
-  given.update(criterion=criterion, test_criterion='same')
-  # Only CLRS' own graphs have nodes with an edge to themselves.
-  given['self_loops'] = config.self_loops and config.graphs == graph_names.ER
-  reasoner = Reasoner(
-      dataclasses.replace(config, **given), trained.params,
-      algorithm=algorithm, is_limit=trained.is_limit or max_iter is not None,
-      made_by=trained.made_by, verbose=verbose)
-  reasoner._check_params(source)
-  if verbose:
-    sources.warn(source)
-  return reasoner
 
 
 def _choose_algorithm(known: Tuple[str, ...], wanted: Optional[str]) -> str:

@@ -15,6 +15,7 @@ from dear_jax.data import free_memory
 from dear_jax.data import sparse_graphs
 from dear_jax.data import task_names
 from dear_jax.models import packed
+from dear_jax.reasoning import messages
 from dear_jax.reasoning import questions
 from dear_jax.reasoning import ranges
 import numpy as np
@@ -36,19 +37,26 @@ _REMEDY = ('give its edges, as adj=(senders, receivers, n), to a reasoner '
            'whose processor works on lists of edges, such as dear_pgn_edges')
 
 
-def is_list(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+def is_list(args: Sequence[Any], kwargs: Mapping[str, Any],
+            names: Sequence[str]) -> bool:
   """Whether a call has a list of questions, each a dictionary of arguments.
 
   Args:
     args: Those without names.
     kwargs: Those with names.
+    names: Of all arguments. Where there is only one, nothing in a list is the
+      empty array, and not no question.
 
   Returns:
     Whether it is one.
 
   Raises:
-    ValueError: if it is one in part.
+    ValueError: if it is one in part, or a dictionary without a list.
   """
+  if len(args) == 1 and isinstance(args[0], Mapping):
+    raise ValueError('A question that is a dictionary is given by name, as in '
+                     'reasoner(**question), or in a list, as in '
+                     'reasoner([question]).')
   if len(args) != 1 or kwargs or not isinstance(args[0], (list, tuple)):
     return False
   others = [i for i, x in enumerate(args[0]) if not isinstance(x, Mapping)]
@@ -56,7 +64,7 @@ def is_list(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
     raise ValueError('Every question of a list is a dictionary of arguments, '
                      f'but question {others[0]} is '
                      f'{type(args[0][others[0]]).__name__}.')
-  return len(args[0]) > 0 and not others
+  return not others and (len(args[0]) > 0 or len(names) > 1)
 
 
 def is_edges(adj: Any) -> bool:
@@ -153,33 +161,38 @@ def as_matrix(problem: packed.Problem) -> Dict[str, _Array]:
       found, s=np.array([problem.source]))
 
 
-def as_edges(asked: Sequence[Any], read_one: Callable[[Any], Any]
-             ) -> List[packed.Problem]:
-  """Reads a list of questions, and has all of them as edges.
+def read_list(asked: Sequence[Any], read_one: Callable[[Any], Any]
+              ) -> List[Any]:
+  """Reads a list of questions.
 
   Args:
     asked: The questions.
     read_one: Maps one to what `read` or `questions.read` gives for it.
 
   Returns:
-    The problems.
+    What it gives.
 
   Raises:
-    ValueError: as those two do, with the number of the question.
+    ValueError: as those two do, with the number of the question; or if one is
+      a batch.
   """
-  problems = []
+  found = []
   for number, arguments in enumerate(asked):
     try:
       question = read_one(arguments)
     except ValueError as error:
       raise ValueError(f'Question {number} of the list: {error}') from error
-    if not isinstance(question, packed.Problem):
-      if not question.is_single:
-        raise ValueError('Every question of a list is about one graph, but adj '
-                         f'of question {number} is a batch.')
-      question = of_matrix(question.problems)
-    problems.append(question)
-  return problems
+    if not isinstance(question, packed.Problem) and not question.is_single:
+      raise ValueError('Every question of a list is about one graph or array, '
+                       f'but question {number} is a batch.')
+    found.append(question)
+  return found
+
+
+def as_edges(found: Sequence[Any]) -> List[packed.Problem]:
+  """What was read, with all of it as edges."""
+  return [x if isinstance(x, packed.Problem) else of_matrix(x.problems)
+          for x in found]
 
 
 def of_matrix(problems: Mapping[str, _Array]) -> packed.Problem:
@@ -260,7 +273,11 @@ def _from_tuple(adj: Sequence[Any]) -> sparse_graphs.SparseGraph:
 
 
 def _indices(name: str, value: Any, nb_nodes: int) -> _Array:
-  array = np.asarray(value)
+  try:
+    array = np.asarray(value)
+  except ValueError:
+    raise ValueError(f'{name} of adj must be a row [E] of whole numbers, got '
+                     f'{messages.shown(value)}.') from None
   if array.size == 0:
     array = array.astype(np.int64)
   if array.ndim != 1 or array.dtype.kind not in 'iu':
@@ -347,34 +364,52 @@ def _checked(task: str, form: Any, graph: sparse_graphs.SparseGraph
   wrong = np.flatnonzero(is_wrong)
   if len(wrong):
     raise ValueError(f'adj {why}, but the edge {edge(keys[wrong[0]])} has '
-                     f'{values[wrong[0]]:g}.')
+                     f'{messages.number(values[wrong[0]])}.')
   if not form.is_directed:
     _check_symmetric(task, keys, values, graph.nb_nodes, edge)
   if form.is_acyclic:
     _check_acyclic(task, graph)
   weights = None
   if form.is_weighted:
-    scaled = ranges.scaled(values, values.max(initial=0))
+    scaled = _scaled(keys, values, graph.nb_nodes)
     if form.is_by_order:
       scaled = _spaced(keys, scaled, values, graph.nb_nodes)
     lost = np.flatnonzero(scaled < ranges.LEAST_WEIGHT)
     if len(lost):
       raise ValueError(f'adj {ranges.TOO_WIDE}, but the edge '
-                       f'{edge(keys[lost[0]])} has {values[lost[0]]:g}.')
+                       f'{edge(keys[lost[0]])} has '
+                       f'{messages.number(values[lost[0]])}.')
     weights = np.empty(len(order))
     weights[order] = scaled
   return graph._replace(weights=weights)
+
+
+def _scaled(keys: _Array, values: _Array, nb_nodes: int) -> _Array:
+  """Weights as `ranges.scaled_weights` has them, in the order of `keys`."""
+  senders, receivers = np.divmod(keys, nb_nodes)
+  is_loop = senders == receivers
+  greatest = (values if is_loop.all() else values[~is_loop]).max(initial=0)
+  result = ranges.scaled(values, greatest)
+  lightest = np.full(nb_nodes, np.inf)
+  np.minimum.at(lightest, senders[~is_loop], values[~is_loop])
+  result[is_loop] = ranges.scaled_loops(
+      values[is_loop], lightest[senders[is_loop]], greatest)
+  return result
 
 
 def _spaced(keys: _Array, scaled: _Array, given: _Array, nb_nodes: int
             ) -> _Array:
   """Weights of undirected edges, in the order of `keys`, in even steps."""
   senders, receivers = np.divmod(keys, nb_nodes)
-  is_one_way = senders <= receivers
-  one_way = np.where(is_one_way, keys, receivers * nb_nodes + senders)
-  return ranges.spaced(
-      scaled[is_one_way], given[is_one_way], ranges.LEAST_WEIGHT)[
-          np.searchsorted(keys[is_one_way], one_way)]
+  is_one_way = senders < receivers
+  is_other_way = senders > receivers
+  result = scaled.copy()
+  result[is_one_way] = ranges.spaced(
+      scaled[is_one_way], given[is_one_way], ranges.LEAST_WEIGHT)
+  reverse = receivers * nb_nodes + senders
+  result[is_other_way] = result[is_one_way][
+      np.searchsorted(keys[is_one_way], reverse[is_other_way])]
+  return result
 
 
 def _check_symmetric(task, keys, values, nb_nodes, edge) -> None:
@@ -387,12 +422,13 @@ def _check_symmetric(task, keys, values, nb_nodes, edge) -> None:
   if not len(wrong):
     return
   first = wrong[0]
-  other = (f'one {edge(reverse[first])} of {values[places[first]]:g}'
-           if is_there[first] else f'none {edge(reverse[first])}')
+  other = (f'one {edge(reverse[first])} of '
+           f'{messages.number(values[places[first]])}' if is_there[first]
+           else f'none {edge(reverse[first])}')
   raise ValueError(
       f'adj must have every edge in both directions for {task}, whose graphs '
       f'are undirected, but has one {edge(keys[first])} of weight '
-      f'{values[first]:g} and {other}.')
+      f'{messages.number(values[first])} and {other}.')
 
 
 def _check_acyclic(task: str, graph: sparse_graphs.SparseGraph) -> None:

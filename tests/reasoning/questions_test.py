@@ -166,7 +166,38 @@ def test_ties_of_whole_weights_stay_ties(task):
                                   algorithm(adj, *source)[0])
 
 
+@pytest.mark.parametrize('task', ['bellman_ford', 'floyd_warshall', 'mst_prim'])
+@pytest.mark.parametrize('loop', [1e-40, 0.5, 5.0, 1e31, 1e300])
+def test_edges_from_nodes_to_themselves_have_no_part_in_the_unit(task, loop):
+  """They are what Floyd-Warshall's algorithm makes of them, at any weight."""
+  rng = np.random.default_rng(1)
+  adj = np.triu((rng.random((7, 7)) < 0.5) * rng.random((7, 7)), 1)
+  adj = (adj + adj.T) * 10
+  adj[:, 6] = adj[6, :] = 0
+  looped = adj.copy()
+  looped[[0, 2, 6], [0, 2, 6]] = loop
+  args = () if task == 'floyd_warshall' else (0,)
+  read = lambda x: questions.read(task, (x, *args), {}, min_size=2).problems
+  found, plain = read(looped)['A'][0], read(adj)['A'][0]
+  off = ~np.eye(7, dtype=bool)
+  np.testing.assert_array_equal(found[off], plain[off])
+  assert ((found > 0) == (looped > 0)).all() and found.max() <= 3
+  algorithm = getattr(clrs.algorithms, task)
+  np.testing.assert_array_equal(algorithm(found, *args)[0],
+                                algorithm(looped, *args)[0])
+
+
+def test_where_all_edges_lead_from_nodes_to_themselves():
+  found = questions.read('floyd_warshall', (np.diag([6.0, 3, 0]),), {},
+                         min_size=2).problems['A'][0]
+  np.testing.assert_array_equal(found, np.diag([0.75, 0.375, 0]))
+
+
 @pytest.mark.parametrize('task, given, message', [
+    ('bellman_ford', [[[0, 0.1 + 0.2], [0.3, 0]], 0],
+     r'adj\[0, 1\] is 0.30000000000000004 and adj\[1, 0\] is 0.3\.'),
+    ('search', [[0.1, 0.3], 0.1 + 0.2], r'0.3, got 0.30000000000000004\.'),
+    ('search', [[1, 2], 2**70], r'between -2\*\*53 and 2\*\*53, got 1.18059'),
     ('minimum', [np.array([2**60 + 1, 2**60])], r'keys\[0\] is 1.15'),
     ('minimum', [[2**70, 1]], r'2\*\*53, but keys\[0\] is 1.18'),
     ('minimum', [[10**400, 1]], r'some of its entries are too large'),

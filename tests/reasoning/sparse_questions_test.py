@@ -76,6 +76,17 @@ def test_weights_are_those_of_the_same_question_with_a_matrix(task):
     senders, receivers = rng.permutation(np.argwhere(adj)).T
     graph = _read((senders, receivers, adj[senders, receivers], 6), task).graph
     np.testing.assert_array_equal(graph.matrix(), expected)
+    looped = adj + np.diag([9.0, 0, 1e-40, 0, 0.1, 0])
+    expected = questions.read(task, (looped, 0), {}, min_size=2).problems['A']
+    senders, receivers = rng.permutation(np.argwhere(looped)).T
+    graph = _read((senders, receivers, looped[senders, receivers], 6),
+                  task).graph
+    np.testing.assert_array_equal(graph.matrix(), expected[0])
+
+
+def test_a_graph_of_one_edge_from_a_node_to_itself():
+  graph = _read(([1], [1], [6.0], 3), 'bellman_ford').graph
+  np.testing.assert_array_equal(graph.weights, [0.75])
 
 
 def test_small_sparse_matrices_and_networkx_graphs_stay_questions_of_matrices():
@@ -195,6 +206,19 @@ def test_what_is_free_is_known_on_linux():
   assert free is None or 2**20 < free < 2**50
 
 
+def test_copies_of_files_are_free_in_containers(tmp_path, monkeypatch):
+  for name, text in (('_LIMIT', '5000\n'), ('_USED', '4000\n'),
+                     ('_USES', 'anon 2500\nactive_file 600\n'
+                      'inactive_file 900\n')):
+    monkeypatch.setattr(free_memory, name, tmp_path / name)
+    (tmp_path / name).write_text(text)
+  assert free_memory.available() == 2500
+  (tmp_path / '_USES').unlink()
+  assert free_memory.available() == 1000
+  (tmp_path / '_LIMIT').write_text('max\n')
+  assert free_memory.available() != 1000
+
+
 @functools.lru_cache(maxsize=None)
 def _reasoner(task='bfs', **kwargs):
   config = configs.TrainConfig(algorithms=(task,), hidden_size=8, **{
@@ -231,12 +255,15 @@ def test_a_list_of_questions_is_answered_by_a_list():
     right = reasoner.check(**question)
     assert check.score == right.score
   assert reasoner.check(adj=_PATH, source=0).truth['pi'].tolist() == [0, 0, 1]
-  with pytest.raises(ValueError, match='adj of question 1 is a batch'):
+  with pytest.raises(ValueError, match='but question 1 is a batch'):
     reasoner([asked[0], dict(adj=matrix[None], source=0)])
   with pytest.raises(ValueError, match='Question 1 of the list: senders of'):
     reasoner([asked[0], dict(adj=([9], [0], 2), source=0)])
   with pytest.raises(ValueError, match='dictionary .* question 1 is int'):
     reasoner([asked[0], 3])
+  with pytest.raises(ValueError, match='is given by name, as in'):
+    reasoner(asked[0])
+  assert reasoner([]) == reasoner([], details=True) == reasoner.check([]) == []
 
 
 def test_states_that_do_not_fit_are_refused(monkeypatch):
