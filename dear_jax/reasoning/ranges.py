@@ -49,9 +49,8 @@ def scaled_weights(adj: _Array, by_order: bool = False) -> _Array:
   """
   loops = np.diagonal(adj, axis1=1, axis2=2)
   others = adj * ~np.eye(adj.shape[1], dtype=bool)
-  greatest = others.max(axis=(1, 2), keepdims=True)
-  greatest = np.where(greatest > 0, greatest,
-                      loops.max(axis=1)[:, None, None])
+  greatest = greatest_of(others.max(axis=(1, 2), keepdims=True),
+                         loops.max(axis=1)[:, None, None])
   lightest = np.where(others > 0, others, np.inf).min(axis=2)
   result = scaled(others, greatest)
   nodes = np.arange(adj.shape[1])
@@ -65,19 +64,36 @@ def scaled_weights(adj: _Array, by_order: bool = False) -> _Array:
   return result
 
 
+def greatest_of(others: _Array, loops: _Array) -> _Array:
+  """What weights of graphs are measured by.
+
+  Args:
+    others: The greatest weights of edges between two nodes; 0 without any.
+    loops: Those of edges from a node to itself.
+
+  Returns:
+    The greatest of both where training has seen such; otherwise loops do not
+    count, unless there is nothing else.
+  """
+  both = np.maximum(others, loops)
+  # One of few edges may well be below a quarter, but not by much.
+  is_seen = (both <= 1) & (both >= 0.25) & (others >= 1 / 32)
+  return np.where(is_seen | (others == 0), both, others)
+
+
 def scaled_loops(loops: _Array, lightest: _Array, greatest: _Array) -> _Array:
   """Weights of edges from nodes to themselves, beside those of all others.
 
-  The unit of a graph is that of its other edges. The only one who looks at
-  loops is Floyd-Warshall's algorithm, which asks whether one is heavier than to
-  go to the nearest neighbour and back. So one that is heavier than all that
-  training has seen can be made three times as heavy as the way there.
+  The only one who looks at loops is Floyd-Warshall's algorithm, which asks
+  whether one is heavier than to go to the nearest neighbour and back. So one
+  that is heavier than all that training has seen can be made three times as
+  heavy as the way there.
 
   Args:
     loops: [..., N], the weights; 0 is no edge.
     lightest: [..., N], of the other edges of every node; infinity if it has
       none.
-    greatest: [..., 1], of the graph.
+    greatest: [..., 1], what the graph is measured by.
 
   Returns:
     [..., N], scaled as the other edges are.

@@ -388,7 +388,8 @@ def _scaled(keys: _Array, values: _Array, nb_nodes: int) -> _Array:
   """Weights as `ranges.scaled_weights` has them, in the order of `keys`."""
   senders, receivers = np.divmod(keys, nb_nodes)
   is_loop = senders == receivers
-  greatest = (values if is_loop.all() else values[~is_loop]).max(initial=0)
+  greatest = ranges.greatest_of(values[~is_loop].max(initial=0),
+                                values[is_loop].max(initial=0))
   result = ranges.scaled(values, greatest)
   lightest = np.full(nb_nodes, np.inf)
   np.minimum.at(lightest, senders[~is_loop], values[~is_loop])

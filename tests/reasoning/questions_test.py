@@ -187,6 +187,13 @@ def test_edges_from_nodes_to_themselves_have_no_part_in_the_unit(task, loop):
                                 algorithm(looped, *args)[0])
 
 
+def test_loops_that_training_has_seen_leave_weights_as_they_are():
+  for light, unit in ((0.1, 0.1), (0.01, 0.64)):
+    adj = np.array([[0.7, light], [light, 0]])
+    found = questions.read('bellman_ford', (adj, 0), {}, min_size=2)
+    assert found.problems['A'][0, 0, 1] == unit
+
+
 def test_where_all_edges_lead_from_nodes_to_themselves():
   found = questions.read('floyd_warshall', (np.diag([6.0, 3, 0]),), {},
                          min_size=2).problems['A'][0]
