@@ -24,6 +24,7 @@ from dear_jax.data import sparse_samples
 from dear_jax.data import streams
 from dear_jax.data import task_names as names
 from dear_jax.data import tasks
+from dear_jax.networks import specs
 import numpy as np
 
 Size = Union[int, Tuple[int, int]]
@@ -50,7 +51,7 @@ _PRED_AS_INPUT = frozenset({
 
 def has_graph(task: str) -> bool:
   """Whether a task comes with a graph; the nodes of others are an array."""
-  return 'adj' in tasks.spec_of(task)
+  return specs.has_graph(tasks.spec_of(task))
 
 
 def drop_hints(sampler: Any) -> Any:

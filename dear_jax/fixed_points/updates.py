@@ -129,7 +129,7 @@ class Anderson:
     used = used.astype(gram.dtype)
     gram = gram * used[:, :, None] * used[:, None, :]
     trace = jnp.trace(gram, axis1=-2, axis2=-1)[:, None, None]
-    scaled = gram / jnp.where(trace > 0, trace, 1.0)
+    scaled = _divide(gram, jnp.where(trace > 0, trace, 1.0))
     # Slots that are not used get weight zero, through a one on the diagonal.
     diagonal = jnp.where(used > 0, self._ridge, 1.0).astype(gram.dtype)
     weights = _solve_positive_definite(
@@ -162,6 +162,24 @@ def _solve_positive_definite(matrix: _Array, rhs: _Array) -> _Array:
   table = jnp.concatenate([matrix, rhs[..., None]], axis=-1)
   table = lax.fori_loop(0, matrix.shape[-1], eliminate, table)
   return table[..., -1]
+
+
+@jax.custom_jvp
+def _divide(x: _Array, y: _Array) -> _Array:
+  """`x / y`, whose derivative is finite also where the square of y is zero.
+
+  An instance whose state goes to zero has products of changes that small.
+  """
+  return x / y
+
+
+@_divide.defjvp
+def _divide_jvp(primals, tangents):
+  (x, y), (dx, dy) = primals, tangents
+  ratio = x / y
+  is_sound = jnp.abs(y) > jnp.finfo(y.dtype).tiny
+  return ratio, jnp.where(is_sound, dx - ratio * dy, 0.0) / jnp.where(
+      is_sound, y, 1.0)
 
 
 class _BroydenMemory(NamedTuple):
@@ -206,7 +224,8 @@ class Broyden:
     usable = jnp.abs(scale) > eps * jnp.sqrt(
         dot(row, row) * dot(change_diff, change_diff))
     column = jnp.where(usable[:, None],
-                       column / jnp.where(usable, scale, 1.0)[:, None], 0.0)
+                       _divide(column, jnp.where(usable, scale, 1.0)[:, None]),
+                       0.0)
     replace = lax.dynamic_update_index_in_dim
     left = replace(left, column, slot, axis=1)
     right = replace(right, row, slot, axis=1)

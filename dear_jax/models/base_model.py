@@ -50,6 +50,7 @@ class ReasonerModel(programs.CompilesAhead, clrs.models.BaselineModel):
     self._self_loops = self_loops
     self._average = average
     self._devices = devices.Devices()
+    self.has_cayley_graph = getattr(processor_factory, 'cgp', False)
     self._layouts = layouts.Layouts(layout, processor_factory, pad_to,
                                     self._devices)
     self.metrics: Metrics = {}

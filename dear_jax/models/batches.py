@@ -9,6 +9,7 @@ from dear_jax.data import own_units
 from dear_jax.fixed_points import per_instance
 from dear_jax.networks import edge_lists
 from dear_jax.networks import padding
+from dear_jax.networks import specs
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -95,7 +96,8 @@ def without_loops(inputs: Sequence[clrs.DataPoint], spec: clrs.Spec
 def in_own_units(inputs: Sequence[clrs.DataPoint]
                  ) -> Tuple[clrs.DataPoint, ...]:
   """The inputs with the numbers of edges in units of their graphs."""
-  adj = next((x.data for x in inputs if x.name == 'adj'), None)
+  adj = next((x.data for x in inputs if (x.location, x.type_) == specs.EDGES),
+             None)
   return tuple(
       clrs.DataPoint(x.name, x.location, x.type_,
                      own_units.of_matrices(x.data, adj))

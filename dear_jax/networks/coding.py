@@ -21,7 +21,6 @@ from dear_jax.fixed_points import per_instance
 from dear_jax.networks import clrs_private
 from dear_jax.networks import differences
 from dear_jax.networks import edge_lists
-from dear_jax.networks import hosts
 from dear_jax.networks import kinds
 from dear_jax.networks import layers
 from dear_jax.networks import padding
@@ -29,6 +28,7 @@ from dear_jax.networks import pointer_decoders
 from dear_jax.networks import pointers
 from dear_jax.networks import processors
 from dear_jax.networks import shards as shards_lib
+from dear_jax.networks import specs
 from dear_jax.networks import triplet_decoder
 import haiku as hk
 import jax
@@ -36,7 +36,7 @@ import jax.numpy as jnp
 
 _Array = jax.Array
 
-has_graph = hosts.has_graph
+has_graph = specs.has_graph
 
 
 class Encoded(NamedTuple):

@@ -17,6 +17,7 @@ from typing import Optional, Sequence
 
 import clrs
 from dear_jax.networks import kinds
+from dear_jax.networks import specs
 import jax
 import jax.numpy as jnp
 
@@ -128,7 +129,7 @@ def _above_least(inputs: Sequence[clrs.DataPoint]) -> Sequence[_Array]:
   for x in _numbers(inputs, clrs.Location.EDGE):
     is_edge = ~jnp.eye(x.shape[1], dtype=bool)
     for probe in inputs:
-      if probe.name == 'adj':
+      if (probe.location, probe.type_) == specs.EDGES:
         is_edge = is_edge & (probe.data > 0.5)
     for axis in (1, 2):  # what comes in, what goes out
       least = jnp.min(jnp.where(is_edge, x, jnp.inf), axis=axis, keepdims=True)

@@ -15,6 +15,7 @@ import warnings
 
 import clrs
 from dear_jax.networks import clrs_private
+from dear_jax.networks import specs
 from haiku._src import base as hk_base
 import jax.numpy as jnp
 
@@ -47,13 +48,6 @@ _UNKNOWN = (
     'fully_connected=True to get_processor_factory.')
 
 
-def has_graph(spec: clrs.Spec) -> bool:
-  """Whether the task comes with a graph; if not, its nodes are an array."""
-  return any(stage == clrs.Stage.INPUT and location == clrs.Location.EDGE
-             and type_ == clrs.Type.MASK
-             for stage, location, type_ in spec.values())
-
-
 class Host:
   """A net of CLRS whose further steps leave its equilibrium as it is.
 
@@ -79,7 +73,7 @@ class Host:
   @property
   def has_graph(self) -> bool:
     """Whether the task at hand has one; if nobody knows, take it for one."""
-    return self._spec is None or has_graph(self._spec)
+    return self._spec is None or specs.has_graph(self._spec)
 
   def _take_step(self, *args, **kwargs):
     """In place of the net's `_msg_passing_step`."""

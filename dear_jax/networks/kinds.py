@@ -56,7 +56,8 @@ def known_kinds() -> Tuple[str, ...]:
 def takes_edge_lists(kind: str) -> bool:
   """Whether messages of this kind can be computed on lists of edges."""
   if kind in registered:
-    return registered[kind].takes_edge_lists
+    own = registered[kind]
+    return own.takes_edge_lists and own.connectivity == 'graph'
   return kind in ('dear_pgn', PGN_EDGES)
 
 

@@ -6,8 +6,8 @@ import functools
 from typing import FrozenSet, Sequence, Union
 
 import clrs
-from dear_jax.networks import hosts
 from dear_jax.networks import padding
+from dear_jax.networks import specs
 import jax
 import jax.numpy as jnp
 
@@ -75,7 +75,7 @@ def restricted_locations(spec: clrs.Spec, rule: Rule) -> FrozenSet[str]:
   known = {clrs.Location.NODE: 'pi', clrs.Location.EDGE: 'Pi'}
   if rule is True:
     return frozenset(known)
-  if rule is False or not hosts.has_graph(spec):
+  if rule is False or not specs.has_graph(spec):
     return frozenset()
   if rule == NODES:
     del known[clrs.Location.EDGE]

@@ -3,6 +3,7 @@
 """Models from the settings of a run, and from the folders of others."""
 
 import os
+import re
 from typing import Any, Dict, Mapping, Optional, Sequence
 
 import clrs
@@ -15,7 +16,7 @@ from dear_jax.training import configs
 import numpy as np
 
 # The network that decides when to stop: not every model has one.
-_OPTIONAL = '_stop'
+_OPTIONAL = re.compile(r'algo_\d+_stop(_hidden)?$')
 
 
 def build_model(config: configs.TrainConfig, specs: Sequence[clrs.Spec],
@@ -47,6 +48,9 @@ def build_model(config: configs.TrainConfig, specs: Sequence[clrs.Spec],
       restrict_pointers=config.pointer_rule,
       edge_pointers=config.edge_pointers, scalars=config.scalars,
       self_loops=config.self_loops)
+  if teacher is not None and teacher.has_cayley_graph:
+    # It would have another one, of more nodes than in its own training.
+    common['pad_to'] = None
   if config.model == 'nar':
     return nar.NARModel(test_steps=config.test_steps, **common)
   if is_limit:
@@ -120,7 +124,7 @@ def _first_difference(params: Any, expected: Any) -> Optional[str]:
     if (module, name) not in found:
       return f'there is no {name} of {module}'
   for (module, name), value in found.items():
-    if (module, name) not in wanted and _OPTIONAL in module:
+    if (module, name) not in wanted and _OPTIONAL.search(module):
       continue
     if (module, name) not in wanted:
       return f'the model has no {name} of {module}'
@@ -196,7 +200,7 @@ def initial_params(config: configs.TrainConfig, params: Any) -> Any:
     fits = module in theirs and {
         k: np.shape(v) for k, v in theirs[module].items()} == {
             k: np.shape(v) for k, v in values.items()}
-    if not fits and (module in theirs or _OPTIONAL not in module):
+    if not fits and (module in theirs or not _OPTIONAL.search(module)):
       raise checkpoints.RunError(
           f'init_from={config.init_from} has no parameters that fit {module}: '
           'the two runs must not differ in norm, cgp, use_ln or the like.')
@@ -205,7 +209,7 @@ def initial_params(config: configs.TrainConfig, params: Any) -> Any:
           f'init_from={config.init_from} has parameters of {module} that are '
           'not finite.')
   for module in theirs:
-    if module not in params and _OPTIONAL not in module:
+    if module not in params and not _OPTIONAL.search(module):
       raise checkpoints.RunError(
           f'init_from={config.init_from} has parameters of {module}, for which '
           'this run has no use: the two must not differ in norm, cgp, use_ln '
@@ -221,7 +225,7 @@ def _load_kept(folder: str) -> Any:
 def without_termination(params: Any) -> Any:
   """Parameters without those of the network that decides when to stop."""
   return {module: values for module, values in params.items()
-          if _OPTIONAL not in module}
+          if not _OPTIONAL.search(module)}
 
 
 def _load_matching(name: str, folder: str, config: configs.TrainConfig

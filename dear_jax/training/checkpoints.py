@@ -27,6 +27,7 @@ import shutil
 from typing import Any, Callable, Collection, Dict, Mapping, Optional
 
 from dear_jax.data import logs
+from dear_jax.training import old_settings
 from dear_jax.training import run_folder
 import jax
 import numpy as np
@@ -249,7 +250,8 @@ class Checkpoints:
     if template.settings is not None and meta.get('settings') is not None:
       # A folder that two runs have written to.
       run_folder.check_settings(self._workdir, meta['settings'],
-                                template.settings, may_change=())
+                                template.settings, may_change=(),
+                                complete=old_settings.complete)
     try:
       best = Best(params=arrays['best_params'], **meta['best'])
       return TrainState(

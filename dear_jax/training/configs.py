@@ -337,7 +337,7 @@ class TrainConfig:
   @property
   def for_test(self) -> 'TrainConfig':
     """The settings of the test."""
-    if self.test_criterion == 'same':
+    if self.test_criterion == 'same' or self.model == 'nar':
       return self
     return dataclasses.replace(self, criterion=self.test_criterion,
                                test_criterion='same')

@@ -9,6 +9,13 @@ from dear_jax.data import own_tasks
 from dear_jax.data import task_names
 from dear_jax.training import best_settings
 from dear_jax.training import configs
+from dear_jax.training import task_checks
+
+# What a network that is unrolled takes no notice of.
+_OF_SOLVES = (
+    'solver', 'tol', 'max_iter', 'criterion', 'test_criterion', 'damping',
+    'restart', 'gradient', *configs.DAMPED_SETTINGS, 'jacobian_weight',
+    'jacobian_fraction', 'residual_weight', 'wanted_steps')
 
 
 def make_config(given: Mapping[str, Any], preset: Optional[str] = None,
@@ -43,6 +50,7 @@ def make_config(given: Mapping[str, Any], preset: Optional[str] = None,
                      '--model=nar run.')
   if preset == 'best':
     values = {**_best_for(values), **values}
+  _check_effect(values, base)
   config = dataclasses.replace(base, **values)
   for name in configs.DAMPED_SETTINGS:
     if name in values and getattr(config, name) is None:
@@ -52,6 +60,22 @@ def make_config(given: Mapping[str, Any], preset: Optional[str] = None,
     raise ValueError(f'align_weight={config.align_weight} needs --align_to, '
                      'the folder of a trained --model=nar run.')
   return config
+
+
+def _check_effect(values: Mapping[str, Any], base: configs.TrainConfig) -> None:
+  """Raises a ValueError if a setting that is given would change nothing."""
+  if values.get('model', base.model) == 'nar':
+    useless = [x for x in _OF_SOLVES if x in values]
+    if useless:
+      raise ValueError(f'{useless[0]} is of no use with model=nar, which '
+                       'solves nothing.')
+  algorithms = values.get('algorithms', base.algorithms)
+  if 'edge_pointers' in values and all(
+      x in task_names.known_tasks() for x in algorithms) and not any(
+          task_checks.has_edge_pointers(x) for x in algorithms):
+    raise ValueError(
+        'edge_pointers is for tasks in which pairs of nodes point to nodes, '
+        f'such as floyd_warshall, not for {" and ".join(algorithms)}.')
 
 
 def _best_for(values: Mapping[str, Any]) -> Mapping[str, Any]:

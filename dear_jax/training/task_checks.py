@@ -31,16 +31,24 @@ def check_graphs(algorithms: Sequence[str], layout: str, cgp: bool, kind: str
           'nodes are all connected already.')
 
 
+def has_edge_pointers(algorithm: str) -> bool:
+  """Whether pairs of nodes point to nodes, as in Floyd-Warshall's algorithm."""
+  import clrs
+  from dear_jax.data import tasks
+  return (clrs.Stage.OUTPUT, clrs.Location.EDGE, clrs.Type.POINTER) in (
+      tasks.spec_of(algorithm).values())
+
+
 def check_pointers(algorithms: Sequence[str]) -> None:
   """Checks that pointers can be restricted."""
   from dear_jax.data import tasks
-  from dear_jax.networks import hosts
   from dear_jax.networks import pointers
+  from dear_jax.networks import specs
   for algorithm in algorithms:
     spec = tasks.spec_of(algorithm)
     # Of a user's own task only its author knows where pointers lie.
     if not pointers.lie_on_edges(spec) and (
-        algorithm not in task_names.registered or not hosts.has_graph(spec)):
+        algorithm not in task_names.registered or not specs.has_graph(spec)):
       raise ValueError(
           'restrict_pointers=true is for tasks with a graph whose pointers '
           f'always lie on edges, and those of {algorithm} do not; '

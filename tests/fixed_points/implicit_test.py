@@ -511,6 +511,23 @@ def test_unrolled_gradient_of_singular_systems():
   np.testing.assert_allclose(grad(inputs), np.full((2, 2), 2.0), rtol=1e-4)
 
 
+@pytest.mark.parametrize('method', ['anderson', 'broyden'])
+def test_unrolled_gradient_beside_an_instance_that_goes_to_zero(method):
+  """Squares of its changes are zero in single precision."""
+  goals = jnp.array([[0.0, 0.0], [1.0, 2.0]], jnp.float32)
+  config = Config(method=method, tol=1e-6, max_iter=30)
+  def value(rate, goals):
+    return dear_jax.fixed_point(
+        lambda z, rate, goals: rate * jnp.array([1.0, 0.7], jnp.float32) * z
+        + goals, jnp.full((2, 2), 1e-9, jnp.float32), rate, goals,
+        gradient='unrolled', forward=config).value[1]
+  rate = jnp.float32(0.5)
+  grad = jax.grad(lambda rate: jnp.sum(value(rate, goals)))(rate)
+  # 1 / (1 - r) + 2 / (1 - 0.7 r)
+  expected = 1 / 0.5**2 + 2 * 0.7 / 0.65**2
+  np.testing.assert_allclose(grad, expected, rtol=1e-2)
+
+
 @pytest.mark.parametrize('gradient', implicit.GRADIENTS)
 def test_an_empty_batch_has_a_gradient_of_zero(gradient):
   grad = jax.grad(lambda w: jnp.sum(dear_jax.fixed_point(

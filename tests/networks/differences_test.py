@@ -110,6 +110,30 @@ def test_layouts_agree_and_all_of_it_trains(task, scalars):
   np.testing.assert_allclose(losses, losses[0], rtol=1e-5)
 
 
+@pytest.mark.parametrize('scalars', ['relative', 'relative_units'])
+def test_edges_are_known_by_their_type(scalars):
+  """A user's own task may call them otherwise, and is padded in training."""
+  spec, batch = _batch('bellman_ford')
+  spec = {'links' if name == 'adj' else name: x for name, x in spec.items()}
+  is_pair = batch.features.inputs[3].data
+  def other(x):
+    data = np.where(is_pair, x.data, 0.01) if x.name == 'A' else x.data
+    return type(x)('links' if x.name == 'adj' else x.name, x.location, x.type_,
+                   data)
+  batch = batch._replace(features=batch.features._replace(
+      inputs=[other(x) for x in batch.features.inputs]))
+  factory = dear_jax.get_processor_factory(
+      'dear_pgn', gradient='one_step', solver=dear_jax.SolverConfig(
+          method='picard', max_iter=3, select='last'))
+  losses = []
+  for layout, size in (('dense', None), ('sparse', 7)):
+    model = dear_jax.DEARModel(spec, batch, factory, hidden_dim=8, pad_to=size,
+                               layout=layout, scalars=scalars)
+    model.init(batch.features, 0)
+    losses.append(model.compute_grad(jax.random.PRNGKey(0), batch)[0])
+  np.testing.assert_allclose(*losses, rtol=1e-5)
+
+
 @pytest.mark.parametrize('scalars, is_same', [
     ('units', True), ('relative_units', True), ('differences', False)])
 def test_what_weights_are_measured_in(scalars, is_same):

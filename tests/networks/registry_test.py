@@ -98,6 +98,17 @@ def test_lists_of_edges(takes_edge_lists):
       dear_jax.TrainConfig(**config)
 
 
+@pytest.mark.parametrize('connectivity', ['full', 'self'])
+def test_lists_have_only_what_is_an_edge(connectivity):
+  """So they are not for steps whose messages pass elsewhere."""
+  dear_jax.register_step('my_pgn', steps.PGN, takes_edge_lists=True,
+                         connectivity=connectivity)
+  factory = dear_jax.get_processor_factory('dear_my_pgn')
+  assert not factory.takes_edge_lists
+  with pytest.raises(ValueError, match='not bfs and dear_my_pgn'):
+    dear_jax.TrainConfig(processor='dear_my_pgn', layout='sparse')
+
+
 def other_step(out_size):
   return own_parts.MeanStep(out_size)
 

@@ -82,6 +82,25 @@ def test_parameters_go_from_an_unrolled_model_to_an_equilibrium(nar, dear):
       'algo_0_stop', 'algo_0_stop_hidden'}
 
 
+def test_only_the_network_that_ends_a_run_is_optional():
+  """Not what a user's own task has called by a name that begins as it does."""
+  params = {f'net/~/{name}': {'w': np.ones(2)} for name in (
+      'algo_0_stop', 'algo_12_stop_hidden', 'algo_0_stop_time_dec_linear',
+      'algo_0_bus_stop_enc_linear')}
+  assert {name.split('/')[-1] for name in builders.without_termination(params)
+          } == {'algo_0_stop_time_dec_linear', 'algo_0_bus_stop_enc_linear'}
+
+
+@pytest.mark.parametrize('cgp, padded', [(False, 5), (True, None)])
+def test_a_teacher_has_the_cayley_graph_of_its_training(cgp, padded):
+  config = dataclasses.replace(DEAR, train_sizes=(4, 5))
+  split = splits.from_config(config, 'bfs', with_lengths=True)
+  made = [split.train.spec], [split.train.batch(0)]
+  teacher = builders.build_model(dataclasses.replace(NAR, cgp=cgp), *made)
+  model = builders.build_model(config, *made, teacher)
+  assert model._layouts._pad_to == padded
+
+
 def test_parameters_go_back(dear):
   fresh = _model(NAR)[0].params
   config = dataclasses.replace(NAR, init_from=dear[0])

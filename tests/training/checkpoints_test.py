@@ -192,6 +192,20 @@ def test_a_checkpoint_of_other_settings(tmp_path):
       saved.restore(dataclasses.replace(state, settings={'sizes': (4, 4)}))
 
 
+def test_settings_of_an_earlier_version_in_a_checkpoint(tmp_path):
+  """They mean the same as those of config.json, which is read first."""
+  for workdir, old, new in (
+      (tmp_path / 'nar', {'model': 'nar', 'noise_stddev': 0.001},
+       {'model': 'nar', 'noise_stddev': 0.0}),
+      (tmp_path / 'floyd_warshall',
+       {'algorithms': ['floyd_warshall'], 'restrict_pointers': 'auto'},
+       {'algorithms': ['floyd_warshall'], 'restrict_pointers': 'nodes'})):
+    state = dataclasses.replace(make_state(1), settings=old)
+    with checkpoints.Checkpoints(workdir) as saved:
+      saved.save(state)
+      saved.restore(dataclasses.replace(state, settings=new))
+
+
 def check(workdir, resume=False, versions=None, **config):
   return checkpoints.check_folder(
       workdir, dict({'tol': 0.1, 'train_steps': 5, 'sizes': (4, 5)}, **config),
