@@ -117,12 +117,17 @@ def main(unused_argv):
   if _SIZE.value:
     print(json.dumps(measure()))
     return
+  try:
+    sizes = [int(size) for size in _SIZES.value]
+  except ValueError:
+    sys.exit('benchmark_scaling.py: --sizes must be whole numbers such as '
+             f'1000,3000, got {",".join(_SIZES.value)!r}.')
   print(f'| {" | ".join(_COLUMNS)} |\n' + '|---' * len(_COLUMNS) + '|',
         flush=True)
   rows = []
-  for size in _SIZES.value:
+  for size in sizes:
     done = subprocess.run(
-        [sys.executable, *sys.argv, f'--size={int(size)}'], check=True,
+        [sys.executable, *sys.argv, f'--size={size}'], check=True,
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     row = json.loads(done.stdout.splitlines()[-1])
     rows.append(_with_ratios(row, rows[-1] if rows else None))

@@ -40,11 +40,14 @@ er, for which mixed has sparse_er.
 
 Prints tables in Markdown on stdout; progress goes to stderr. Writes
 evaluation.json and evaluation.png into the run folder, or where --output says,
-once all is done. Every setting and every size needs a compilation, which can
-take longer than the evaluation; compiled programs are kept for the next time.
+once all is done. Parts that were evaluated before stay in that file if they are
+of the same parameters and settings. Every setting and every size needs a
+compilation, which can take longer than the evaluation; compiled programs are
+kept for the next time.
 """
 
 import itertools
+import json
 import math
 import os
 import sys
@@ -223,6 +226,16 @@ def parts_of(run):
           if part in (chosen_parts() or set(PARTS) - set(missing))]
 
 
+def refuse_flags_of_others(parts):
+  """Fails if a flag is given that none of the parts takes notice of."""
+  for flag, takers in ((_SIZES, ('sizes', 'graphs')), (_TOLS, ('tol',)),
+                       (_MAX_ITERS, ('max_iter',)),
+                       (_SWEEP_SIZE, ('density', *_SWEEPS))):
+    if flag.value is not None and not set(takers) & set(parts):
+      cli.fail(f'--{flag.name}={flag.value} has no effect on '
+               f'{" and ".join(parts)}, which is all that is evaluated.')
+
+
 def read_graphs(run):
   """The families of graphs to evaluate on, each once."""
   from dear_jax.data import graph_names
@@ -356,6 +369,21 @@ def evaluate(run, settings, parts):
   return dict(sweep_size=sweep_size, **result)
 
 
+def other_parts(path, report, parts):
+  """What was evaluated before, of the same parameters in the same way."""
+  try:
+    with open(path, encoding='utf-8') as f:
+      before = json.load(f)
+    same = json.loads(json.dumps(report))
+    if any(before.get(name) != value for name, value in same.items()):
+      return {}
+    kept = [part for part in PARTS if part in before and part not in parts]
+    kept += ['reliability'] if 'graphs' in kept else []
+    return {name: before[name] for name in kept if name in before}
+  except (AttributeError, OSError, ValueError):
+    return {}
+
+
 def main(argv):
   folder = argv[1]
   check_flags()
@@ -367,6 +395,7 @@ def main(argv):
   path = output_path(folder)
   settings = settings_in_force(run)
   parts = parts_of(run)
+  refuse_flags_of_others(parts)
   read_sizes(run)
   if _GRAPHS.value is not None:
     read_graphs(run)
@@ -391,9 +420,10 @@ def main(argv):
           _MODEL, _SOLVER, _TOL, _CRITERION, _MAX_ITER, _TEST_STEPS,
           _RESTRICT_POINTERS) if flag.value is not None],
       trained_with={name: getattr(config, name) for name in settings},
-      train_sizes=config.train_sizes, interval=dict(
+      train_sizes=config.train_sizes, kept_step=run.kept_step, interval=dict(
           confidence=scoring.CONFIDENCE, resamples=scoring.RESAMPLES,
-          seed=scoring.SEED), **found)
+          seed=scoring.SEED), sweep_size=found.pop('sweep_size'))
+  report = {**report, **other_parts(path, report, parts), **found}
   try:
     checkpoints.write_json(*os.path.split(path), report)
   except checkpoints.RunError as e:

@@ -93,14 +93,14 @@ def read_campaign(path):
   from dear_jax.training import campaigns
   spec = importlib.util.spec_from_file_location('declared_campaign', path)
   if spec is None or not os.path.isfile(path):
-    cli.fail(f'--campaign={path}: there is no such Python file.')
+    raise ValueError(f'--campaign={path}: there is no such Python file.')
   module = importlib.util.module_from_spec(spec)
   try:
     spec.loader.exec_module(module)
     campaigns.check(module.RUNS)
     tuple(module.SIZES)
   except Exception as e:  # whatever is wrong with it
-    cli.fail(f'--campaign={path}: {" ".join(str(e).split())}')
+    raise ValueError(f'--campaign={path}: {" ".join(str(e).split())}') from e
   return module
 
 
@@ -143,8 +143,12 @@ def collect(entries, runs, docs):
   """Writes the files of all runs that are over."""
   from dear_jax.training import campaigns
   from dear_jax.training import run_folder
-  done = [x for x in entries
-          if campaigns.state_of(x, runs).kind == campaigns.DONE]
+  states = [(x, campaigns.state_of(x, runs)) for x in entries]
+  done = [x for x, state in states if state.kind == campaigns.DONE]
+  nb_written = 0
+  for entry, state in states:
+    if state.kind == campaigns.OTHER:
+      print(f'{entry.name} is left out: {state.about}', file=sys.stderr)
   if done:
     with cli.silence():
       from dear_jax.reports import collected
@@ -152,9 +156,10 @@ def collect(entries, runs, docs):
       try:
         collected.write(docs / 'results' / 'runs',
                         collected.collect(entry, runs))
+        nb_written += 1
       except run_folder.RunError as e:
         print(f'{entry.name} is left out: {e}', file=sys.stderr)
-  return len(done)
+  return nb_written
 
 
 def make_page(entries, docs):

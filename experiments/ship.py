@@ -187,8 +187,11 @@ def main(argv):
 
 def ship(sources, stack):
   """Makes a reasoner and its card; the stack is for what is to be removed."""
-  with cli.failing():
+  try:
     sizes = [int(x) for x in _SIZES.value]
+  except ValueError:
+    cli.fail('--sizes must be whole numbers such as 16,64, got '
+             f'{",".join(_SIZES.value)!r}.')
   out = pathlib.Path(_OUT.value)
   if not out.is_dir():
     cli.fail(f'--out={out}: there is no such folder.')
@@ -222,6 +225,9 @@ def ship(sources, stack):
   has_graph = task in graph_names.TASKS
   kinds = [('er' if has_graph else None, size) for size in sizes]
   if has_graph:
+    with cli.failing():
+      for family in _FAMILIES.value:
+        graph_names.check_graphs(task, family, '--families')
     kinds += [(family, sizes[-1]) for family in _FAMILIES.value]
     if questions.graph_form(task).is_weighted:
       kinds += [(_WIDE, size) for size in (sizes[0], sizes[-1])]

@@ -55,6 +55,12 @@ class Run:
     if only_dear and self.config.model != 'dear':
       cli.fail(f'{folder} has model={self.config.model}; this needs a run with '
                'model=dear, which has an equilibrium.')
+    # After which step; None as long as the run is not over.
+    try:
+      self.kept_step = checkpoints.read_json(folder, 'result.json').get(
+          'kept_step')
+    except (AttributeError, checkpoints.RunError):
+      self.kept_step = None
     self.algorithm, = self.config.algorithms
     self._folder = folder
 

@@ -9,6 +9,7 @@ import os
 import pathlib
 import sys
 from typing import Any, Dict, NamedTuple, Optional, Union
+import zipfile
 
 from dear_jax.data import logs
 from dear_jax.reasoning import cards
@@ -120,6 +121,8 @@ def write(path: Union[str, os.PathLike], config: configs.TrainConfig,
 def _read_file(path: pathlib.Path) -> Trained:
   """Reads what `Reasoner.save` wrote."""
   try:
+    if not zipfile.is_zipfile(path):  # which numpy would take for a pickle
+      raise ValueError('it is no .npz file')
     # Given a path, numpy would leave a damaged file open.
     with path.open('rb') as file, np.load(file, allow_pickle=False) as stored:
       about = json.loads(str(stored['about']))

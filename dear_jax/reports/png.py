@@ -86,6 +86,10 @@ def _draw_chart(ax: Any, chart: charts.Chart) -> None:
             marker='o' if line.with_dots or len(xs) == 1 else None)
     if line.mark is not None:
       ax.plot(*line.mark, marker='o', markersize=8, color=colour)
+  places = {float(x) for line in chart.lines for x in line.points[0]}
+  if len(places) == 1 and chart.x_scale != 'linear' and chart.span is None:
+    place, = places  # which makes no range of its own on such an axis
+    ax.set_xlim(place / 2, place * 2)
   if chart.x_ticks:
     ax.set_xticks(chart.x_ticks, [f'{x:g}' for x in chart.x_ticks])
     ax.xaxis.minorticks_off()

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """docs/results.md, made from what was collected of runs and nothing else."""
 
-import json
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from dear_jax.reports import campaign_figures as figures
@@ -10,6 +9,7 @@ from dear_jax.reports import inference_table
 from dear_jax.reports import loss_charts
 from dear_jax.reports import paper_figures
 from dear_jax.reports import parts_table
+from dear_jax.reports import rules_table
 from dear_jax.training import campaigns
 
 MISSING = 'not run yet'
@@ -252,52 +252,6 @@ def _long(results, entries) -> List[str]:
                              _cells)]
 
 
-def _rules(results, entries) -> List[str]:
-  """What either rule of selection would have."""
-  order = {entry.name: i for i, entry in enumerate(entries)}
-  rows, gains, same, tested = [], [], 0, 0
-  trainings = set()
-  for result in sorted(results, key=lambda x: order[x['name']]):
-    steps, scores = ([figures.get(result, 'result', 'by_rule', rule, name)
-                      for rule in ('best', 'last')]
-                     for name in ('step', 'test_score'))
-    known = [x for x in (*steps, *scores) if x is not None]
-    if len(known) < 4:
-      continue
-    tested += 1
-    training = _training(result)
-    if training in trainings:
-      continue
-    trainings.add(training)
-    same += known[0] == known[1]
-    best, last = (100 * x for x in known[2:])
-    gains.append(last - best)
-    rows.append([f'`{result["name"]}`', f'{known[0]:,.0f}', f'{best:.2f}',
-                 f'{known[1]:,.0f}', f'{last:.2f}'])
-  lines = ['', '## Which parameters are kept?', '']
-  if not rows:
-    return [*lines, f'{MISSING[0].upper()}{MISSING[1:]}.']
-  mean, deviation = figures.spread(gains)
-  spread = '' if deviation is None else f' ± {deviation:.2f}'
-  again = tested - len(rows)
-  return [*lines, 'Averages of parameters are kept as they are after the last '
-          'step (`--select=last`), not where the validation loss at size 16 is '
-          'lowest (`--select=best`). Both are tested, by the score of CLRS. '
-          f'At size 64, the score of the last ones less that of the others is '
-          f'{mean:.2f}{spread}, over {len(rows)} trainings; in {same} of them '
-          'both are of the same step.'
-          + (f' {again} more runs are of these trainings and were tested with '
-             'another criterion (*at_state* of *best*); they do not count '
-             'again.' if again else ''),
-          *_table(['run', 'lowest loss at step', 'score', 'last step',
-                   'score'], rows)]
-
-
-def _training(result: figures.Result) -> str:
-  """What two runs share if one training was tested in two ways."""
-  return json.dumps([result['task'], result['seed'], result['train_loss']])
-
-
 def _paper(results, entries) -> List[str]:
   return ['', '## DEAR with the settings of the paper', '',
           '`--preset=paper`, with fewer steps than it had.',
@@ -392,6 +346,14 @@ def _trust(results, entries) -> List[str]:
                    *(x.title for x in figures.CRITERIA),
                    'all steps, forward', 'all steps, backward',
                    'solver steps, last tenth'], rows)]
+
+
+def _rules(results, entries) -> List[str]:
+  """What either rule of selection would have."""
+  text, rows = rules_table.make_rows(results, entries)
+  return ['', '## Which parameters are kept?', '', *(
+      [text, *_table(rules_table.HEAD, rows)] if rows
+      else [f'{MISSING[0].upper()}{MISSING[1:]}.'])]
 
 
 def _sizes(results, entries) -> List[str]:

@@ -52,6 +52,14 @@ class Run:
     return self.config.get('model') != 'nar'
 
   @property
+  def is_evaluated(self) -> bool:
+    """Whether evaluation.json is of the parameters that the run has kept."""
+    found = self.evaluation or {}
+    # Earlier versions did not say of which it was.
+    return self.result is None or found.get('kept_step', self.result.get(
+        'kept_step')) == self.result.get('kept_step')
+
+  @property
   def status(self) -> str:
     """How far the run is, in two words or three."""
     if self.result is not None:
@@ -200,7 +208,7 @@ def final_numbers(run: Run, algorithm: str) -> Dict[str, float]:
 
 def evaluation_rows(run: Run, part: str) -> List[_Table]:
   """The rows of a part of evaluation.json that have a score."""
-  rows = (run.evaluation or {}).get(part)
+  rows = (run.evaluation or {}).get(part) if run.is_evaluated else None
   return [row for row in (rows if isinstance(rows, list) else ())
           if isinstance(row, dict) and math.isfinite(number(row.get('score')))]
 
@@ -257,10 +265,13 @@ def missing(run: Run) -> List[Tuple[str, str]]:
        'was stopped, this goes on with it:', resume),
       (len(run.algorithms) > 1, 'There is no accuracy by size: '
        'experiments/evaluate.py takes runs on one algorithm.', ''),
-      (len(run.algorithms) == 1 and not is_measured,
+      (len(run.algorithms) == 1 and not is_measured and run.is_evaluated,
        'There is no accuracy by size, which this measures:', evaluate),
       (is_measured and run.result is None, 'Its evaluation.json is from before '
        'the run was over. Once it is, this brings it up to date:', evaluate),
+      (not run.is_evaluated, 'Its evaluation.json is of other parameters than '
+       'those that the run has kept, and is left out. This brings it up to '
+       'date:', evaluate),
       (overridden, 'Its evaluation.json was made with other settings '
        f'({overridden}) than the run has. This makes one with its own:',
        evaluate),

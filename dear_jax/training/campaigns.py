@@ -241,6 +241,8 @@ class State:
 def state_of(entry: Entry, runs: PathLike) -> State:
   """Looks at the folder of a run."""
   folder = pathlib.Path(runs) / entry.name
+  if folder.exists() and not folder.is_dir():
+    return State(OTHER, about=f'{folder} is a file, not the folder of a run')
   owner = locks.owner_of(folder)
   step, seconds = _progress(folder)
   if owner:

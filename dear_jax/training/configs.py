@@ -73,7 +73,8 @@ class TrainConfig:
       choices=('default', 'xavier_on_scalars'))
   layout: str = setting(
       'auto', 'Where messages are computed: on all pairs of nodes (dense), on '
-      'lists of edges (sparse) or where it is faster. Results are the same.',
+      'lists of edges (sparse) or where it is faster. Results are the same but '
+      'for rounding and what is drawn at random.',
       choices=('auto', 'dense', 'sparse'))
   restrict_pointers: Union[str, bool] = setting(
       'auto', "Whether the pointers of nodes are chosen among a node's edges "

@@ -47,6 +47,8 @@ def read_json(workdir: PathLike, name: str) -> Any:
   path = pathlib.Path(workdir) / name
   try:
     return json.loads(path.read_text(encoding='utf-8'))
+  except NotADirectoryError as e:
+    raise RunError(f'{os.fspath(workdir)} is a file, not a run folder.') from e
   except FileNotFoundError as e:
     raise RunError(f'{os.fspath(workdir)} is not a run folder: it has no '
                    f'{name}.') from e

@@ -99,6 +99,8 @@ class Setting:
 
   def read(self, text: Any) -> Any:
     """The value of a flag; the inverse of `as_text`."""
+    if isinstance(text, int) and self.type == Tuple[int, int]:
+      text = str(text)
     if self.type == Tuple[str, ...]:
       return tuple(word.strip() for word in text.split(','))
     if self.type == Tuple[int, int]:

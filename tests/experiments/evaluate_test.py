@@ -254,6 +254,25 @@ def test_a_nar(nar, command, tmp_path):
   assert found['sizes'][0]['steps_mean'] == 3
 
 
+def test_parts_stay_that_were_evaluated_before(dear, command, tmp_path):
+  folder, result = dear
+  path = tmp_path / 'x.json'
+  line = [folder, f'--output={path}', '--samples=6', '--sweep_size=6']
+  for only, extra in (('density', []), ('sizes', ['--sizes=6'])):
+    args = [x for x in line if only != 'sizes' or 'sweep' not in str(x)]
+    code, _, err = command(*args, f'--only={only}', *extra)
+    assert code == 0, err
+  found = json.loads(path.read_text())
+  assert found['kept_step'] == result['kept_step']
+  assert found['density'] and found['sizes'][0]['size'] == 6
+  # Those of other settings go.
+  code, _, err = command(folder, f'--output={path}', '--samples=6',
+                         '--only=density', '--tol=0.5')
+  assert code == 0, err
+  found = json.loads(path.read_text())
+  assert found['density'] and 'sizes' not in found
+
+
 def test_mistakes_are_one_line(dear, nar, command, tmp_path):
   dear, nar = dear[0], nar[0]
   before = _listing(dear), _listing(nar)
@@ -286,6 +305,10 @@ def test_mistakes_are_one_line(dear, nar, command, tmp_path):
       ([nar, '--only=tol'], '--only=tol does not apply'),
       ([dear, '--graphs=er,paths'], "did you mean 'path'?"),
       ([dear, '--graphs=er', '--only=sizes'], '--only=sizes,graphs'),
+      ([dear, '--only=sizes', '--tols=0.1'], '--tols=0.1 has no effect on size'),
+      ([dear, '--only=tol,density', '--sizes=8'], 'no effect on density and to'),
+      ([nar, '--sweep_size=8'], '--sweep_size=8 has no effect on sizes'),
+      ([dear / 'result.json'], 'result.json is a file, not a run folder'),
       ([nar, '--graphs=path'], '--graphs=path is not for minimum'),
       ([nar, '--only=graphs'], 'minimum has no families of graphs'))
   for args, message in cases:

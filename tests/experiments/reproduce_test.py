@@ -111,6 +111,7 @@ def test_dry_run(reproduce, tmp_path):
     (['--jobs=0'], '--jobs=0'),
     (['--jobs=two'], '--jobs=two'),
     (['--campaign=nowhere.py'], '--campaign=nowhere.py: there is no such'),
+    (['--campaign=wrong.py', '--collect'], "Unknown algorithm 'bsf'"),
     (['--campaign=wrong.py'], "Unknown algorithm 'bsf'"),
     (['--campaign=empty.py'], "no attribute 'RUNS'"),
     (['--colect'], "Unknown command line flag 'colect'"),
@@ -126,6 +127,16 @@ def test_a_mistake_is_answered_in_one_line(reproduce, args, message, tmp_path,
   assert code == 2, err
   assert not out and err.count('\n') == 1 and message in err
   assert sorted(tmp_path.rglob('*')) == before
+
+
+def test_a_mistake_in_a_campaign_is_told_by_a_process_of_its_own(tmp_path):
+  """Where libraries are kept from writing to stderr, so is anything else."""
+  done = subprocess.run(
+      [sys.executable, SCRIPT, '--campaign=nowhere.py', '--dry_run'],
+      cwd=tmp_path, capture_output=True, text=True, check=False)
+  assert done.returncode == 2
+  assert done.stderr == ('reproduce.py: --campaign=nowhere.py: there is no such '
+                         'Python file.\n')
 
 
 @pytest.mark.parametrize('text, seconds', [
@@ -154,11 +165,24 @@ SIZES = (4,)
       f'--runs={tmp_path / "runs"}', f'--docs={tmp_path / "docs"}')
   assert code == 0, err
   assert 'Collected 1 of 3 runs' in err
+  assert 'dear_minimum_seed1 is left out: ' in err and 'hidden_size=64' in err
   assert [x.name for x in (tmp_path / 'docs/results/runs').iterdir()] == [
       'dear_bfs_seed1.json']
   page = (tmp_path / 'docs' / 'results.md').read_text()
   assert '1 of 3 runs are there.' in page
   assert '| `dfs` | 40.62 ± 0.44 | not run yet |' in page
+
+
+def test_what_is_collected_is_counted(reproduce, tmp_path):
+  (tmp_path / 'campaign.py').write_text(TINY % 600)
+  folder = tmp_path / 'runs' / 'dear_minimum_seed1'
+  args = ['--collect', f'--campaign={tmp_path / "campaign.py"}',
+          f'--runs={tmp_path / "runs"}', f'--docs={tmp_path / "docs"}']
+  folder.parent.mkdir()
+  folder.write_text('no folder')
+  code, _, err = reproduce(*args)
+  assert code == 0 and 'Collected 0 of 1 runs' in err
+  assert 'is a file, not the folder of a run' in err
 
 
 def test_killed_and_given_again(tmp_path):

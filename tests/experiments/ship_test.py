@@ -90,12 +90,20 @@ def test_wide_weights_have_the_same_order(ship):
     (['no_such_folder'], 'no_such_folder'),
     (['no_such_file.npz'], 'no_such_file.npz'),
     (['docs', '--out=no_such_folder'], '--out=no_such_folder'),
-    (['docs', '--sizes=many'], 'many'),
+    (['docs', '--sizes=many'], '--sizes must be whole numbers such as 16,64'),
 ])
 def test_wrong_input(ship, args, message):
   code, out, err = ship(*args)
   assert (code, out) == (2, '')
   assert message in err and err.count('\n') == 1
+
+
+def test_families_are_known_before_anything_is_asked(ship, tmp_path):
+  shutil.copy(cards.data() / 'bfs.npz', tmp_path / 'bfs.npz')
+  code, out, err = ship(tmp_path / 'bfs.npz', '--families=gird',
+                        f'--out={tmp_path}')
+  assert code == 2 and "did you mean 'grid'?" in err
+  assert not out and 'er of size' not in err
 
 
 def test_other_settings_are_no_choice(ship, runs, tmp_path):

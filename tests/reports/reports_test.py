@@ -75,6 +75,16 @@ class TestReading:
     text, command = run_data.missing(run)[0]
     assert "other settings (['tol'])" in text and 'evaluate.py' in command
 
+  def test_an_evaluation_of_other_parameters_is_left_out(self, tmp_path):
+    run = reports.read_run(run_folders.write(tmp_path, is_evaluated=True))
+    run.evaluation['kept_step'] = run.result['kept_step'] = 600
+    assert run_data.evaluation_rows(run, 'sizes')
+    assert not run_data.missing(run)
+    run.evaluation['kept_step'] -= 10  # the run was resumed since
+    assert not run_data.evaluation_rows(run, 'sizes')
+    (text, command), = run_data.missing(run)
+    assert 'of other parameters' in text and 'evaluate.py' in command
+
   def test_a_run_that_is_going_on(self, tmp_path):
     run = reports.read_run(run_folders.write(tmp_path, is_over=False))
     assert run.status == 'at step 600 of 1200'

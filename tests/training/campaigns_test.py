@@ -195,6 +195,7 @@ def test_what_cannot_be_is_refused(entries, message):
 
 
 def test_flags_are_those_of_the_settings():
+  assert declare('y', train_lengths=8)[0].config('runs').train_sizes == (8, 8)
   entry, = declare('x', cgp=True, train_lengths='4..5', preset='quick')
   config = entry.config('runs')
   assert (config.cgp, config.train_sizes, config.gradient) == (
