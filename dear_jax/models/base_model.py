@@ -50,8 +50,7 @@ class ReasonerModel(programs.CompilesAhead, clrs.models.BaselineModel):
     self._self_loops = self_loops
     self._average = average
     self._devices = devices.Devices()
-    self.has_cayley_graph = getattr(processor_factory, 'cgp', False)
-    self._layouts = layouts.Layouts(layout, processor_factory, pad_to,
+    self.layouts = layouts.Layouts(layout, processor_factory, pad_to,
                                     self._devices)
     self.metrics: Metrics = {}
     super().__init__(processor_factory=processor_factory, decode_hints=False,
@@ -118,8 +117,7 @@ class ReasonerModel(programs.CompilesAhead, clrs.models.BaselineModel):
 
     Parameters depend on neither batch nor size, but time and memory would.
     """
-    if not isinstance(features, list):
-      features = [features]
+    features = features if isinstance(features, list) else [features]
     if len(features) != len(self._spec):
       raise ValueError(f'The model has {len(self._spec)} algorithms, but got '
                        f'features of {len(features)}.')
@@ -211,9 +209,7 @@ class ReasonerModel(programs.CompilesAhead, clrs.models.BaselineModel):
         self._batch(features, (), index), index)
     if return_all_outputs:
       preds = jax.tree_util.tree_map(lambda x: x[None], preds)
-    if self.debug:
-      return preds, None, hidden[None]
-    return preds, None
+    return (preds, None, hidden[None]) if self.debug else (preds, None)
 
   def evaluate(self, rng_key: _Array, feedback: clrs.Feedback,
                algorithm_index: Optional[int] = None,
@@ -295,13 +291,9 @@ class ReasonerModel(programs.CompilesAhead, clrs.models.BaselineModel):
   def describe_shape(self, features: clrs.Features, algorithm_index: int,
                      training: bool) -> str:
     """Names what a program is compiled for, such as 'size 16'."""
-    size = batches.size_of(features.inputs)
-    padded, edge_list = self._layouts.shape(
-        features.inputs, self._spec[algorithm_index], training)
-    text = f'size {size}'
-    if edge_list is not None:
-      upto = 'size' if padded == size else 'sizes up to'
-      text = f'{upto} {padded} with up to {len(edge_list.pairs):,} edges'
+    text = layouts.describe(
+        batches.size_of(features.inputs), self.layouts.shape(
+            features.inputs, self._spec[algorithm_index], training))
     _, slots = self._steps(features, training)
     return text if slots is None else f'{text}, up to {len(slots)} steps'
 
@@ -314,7 +306,7 @@ class ReasonerModel(programs.CompilesAhead, clrs.models.BaselineModel):
              training: bool = False) -> batches.Batch:
     """Puts a batch on the devices."""
     size = batches.size_of(features.inputs)
-    padded, edge_list = self._layouts.shape(features.inputs,
+    padded, edge_list = self.layouts.shape(features.inputs,
                                             self._spec[index], training)
     inputs = self._inputs(features, index)
     answers = batches.convert(outputs)
@@ -347,10 +339,10 @@ class ReasonerModel(programs.CompilesAhead, clrs.models.BaselineModel):
     """
     index = self._index(algorithm_index)
     spec = self._spec[index]
-    if not self._layouts.has_ladder(spec):
+    if not self.layouts.has_ladder(spec):
       return self._batch(features, (), index)
     inputs = self._inputs(features, index)
-    size, edge_list = self._layouts.rung(inputs, spec)
+    size, edge_list = self.layouts.rung(inputs, spec)
     return self._put(batches.pad(inputs, size), (), edge_list,
                      batches.node_mask(inputs, size),
                      *self._steps(features, training=False))

@@ -53,7 +53,7 @@ class Layouts:
     self._devices = where
     able = lambda name: getattr(processor_factory, name, False)
     self._takes_edge_lists = able('takes_edge_lists')
-    self._has_cayley_graph = able('cgp')
+    self.has_cayley_graph = able('cgp')
     self._ignores_padding = able('ignores_padding')
     self._is_cubic = able('is_cubic')
     # Steps with states on edges take lists in which all graphs have as many.
@@ -81,7 +81,7 @@ class Layouts:
     """The shape of a batch that is unlike all others, on the ladder."""
     nb_nodes = batches.size_of(inputs)
     most = cayley.group_order(cayley.smallest_modulus(nb_nodes)) if (
-        self._has_cayley_graph) else math.inf  # more have another Cayley graph
+        self.has_cayley_graph) else math.inf  # more have another Cayley graph
     is_cubic = self._is_cubic or any(
         (location, type_) == (clrs.Location.EDGE, clrs.Type.POINTER)
         for _, location, type_ in spec.values())
@@ -106,7 +106,7 @@ class Layouts:
     if (not training or not self._pad_to or size > self._pad_to
         or not nets.can_be_padded(spec)):
       return size
-    if self._has_cayley_graph and (
+    if self.has_cayley_graph and (
         cayley.smallest_modulus(size) != cayley.smallest_modulus(self._pad_to)):
       return size  # more nodes would have another Cayley graph
     return self._pad_to
@@ -165,7 +165,16 @@ class Layouts:
     # longer, and with a Cayley graph not all sizes can be padded to one.
     return bool(self._pad_to and nets.can_be_padded(spec)
                 and self._devices.are_cpus and not self._uniform
-                and not self._has_cayley_graph)
+                and not self.has_cayley_graph)
+
+
+def describe(size: int, shape: Shape) -> str:
+  """Names the shape of graphs of a size, in words."""
+  padded, edge_list = shape
+  if edge_list is None:
+    return f'size {size}'
+  upto = 'size' if padded == size else 'sizes up to'
+  return f'{upto} {padded} with up to {len(edge_list.pairs):,} edges'
 
 
 def check_layout(layout: str) -> None:

@@ -48,7 +48,7 @@ def build_model(config: configs.TrainConfig, specs: Sequence[clrs.Spec],
       restrict_pointers=config.pointer_rule,
       edge_pointers=config.edge_pointers, scalars=config.scalars,
       self_loops=config.self_loops)
-  if teacher is not None and teacher.has_cayley_graph:
+  if teacher is not None and teacher.layouts.has_cayley_graph:
     # It would have another one, of more nodes than in its own training.
     common['pad_to'] = None
   if config.model == 'nar':

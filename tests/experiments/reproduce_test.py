@@ -135,8 +135,8 @@ def test_a_mistake_in_a_campaign_is_told_by_a_process_of_its_own(tmp_path):
       [sys.executable, SCRIPT, '--campaign=nowhere.py', '--dry_run'],
       cwd=tmp_path, capture_output=True, text=True, check=False)
   assert done.returncode == 2
-  assert done.stderr == ('reproduce.py: --campaign=nowhere.py: there is no such '
-                         'Python file.\n')
+  assert done.stderr == ('reproduce.py: --campaign=nowhere.py: there is no '
+                         'such Python file.\n')
 
 
 @pytest.mark.parametrize('text, seconds', [

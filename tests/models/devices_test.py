@@ -122,7 +122,7 @@ def test_auto_asks_more_of_lists_on_accelerators(monkeypatch):
         sampler.spec, batch, dear_jax.get_processor_factory('dear_pgn'),
         hidden_dim=4)
     model._devices.are_cpus = False  # pylint:disable=protected-access
-    shape = model._layouts.shape(batch.features.inputs, sampler.spec, False)  # pylint:disable=protected-access
+    shape = model.layouts.shape(batch.features.inputs, sampler.spec, False)
     return 'dense' if shape[1] is None else 'sparse'
 
   assert choose(64) == 'dense'  # few pairs

@@ -287,7 +287,7 @@ def test_no_padding_to_another_cayley_graph(cgp):
   spec, batch = _bfs()
   model = dear_jax.DEARModel(spec, batch, _factory(cgp=cgp), hidden_dim=WIDTH,
                              layout='sparse', pad_to=8)
-  padded_size = model._layouts._padded_size  # pylint:disable=protected-access
+  padded_size = model.layouts._padded_size  # pylint:disable=protected-access
   padded = [padded_size(size, spec, True) for size in (5, 6, 7, 8, 9)]
   assert padded == ([5, 6, 8, 8, 9] if cgp else [8, 8, 8, 8, 9])
   assert padded_size(7, spec, False) == 7

@@ -98,7 +98,7 @@ def test_a_teacher_has_the_cayley_graph_of_its_training(cgp, padded):
   made = [split.train.spec], [split.train.batch(0)]
   teacher = builders.build_model(dataclasses.replace(NAR, cgp=cgp), *made)
   model = builders.build_model(config, *made, teacher)
-  assert model._layouts._pad_to == padded
+  assert model.layouts._pad_to == padded
 
 
 def test_parameters_go_back(dear):
