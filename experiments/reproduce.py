@@ -22,8 +22,9 @@ Examples:
 Runs are those of experiments/run.py, in folders of RUNS (--runs), with what
 they print beside them, in RUNS/NAME.log. The command can be stopped or killed
 at any moment; given again, it does what is missing and goes on with what was
-begun. Ctrl-C (or SIGTERM, or the end of --budget) lets all runs save and stop;
-a second one aborts.
+begun. On as many cores of the same kind, a run has the same figures bit for
+bit. Ctrl-C (or SIGTERM, or the end of --budget) lets all runs save and stop; a
+second one aborts.
 
 At the end, and with --collect at once, the figures of every run that is over go
 into docs/results/runs, a small file each, and docs/results.md with its charts

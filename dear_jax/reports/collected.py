@@ -50,6 +50,7 @@ def collect(entry: campaigns.Entry, runs: campaigns.PathLike
   started = origins.read(folder)
   commits = list(dict.fromkeys(x.get('commit') for x in started))
   pythons = list(dict.fromkeys(x.get('python') for x in started))
+  cores = list(dict.fromkeys(x.get('cores') for x in started))
   solver = _solver_figures(run, entry.task)
   return _rounded({
       'name': entry.name, 'group': entry.group, 'task': entry.task,
@@ -57,6 +58,7 @@ def collect(entry: campaigns.Entry, runs: campaigns.PathLike
       'command': entry.command(),
       # Of a run that was resumed with other code, all of them.
       'commit': ', '.join(map(str, filter(None, commits))) or None,
+      'cores': ', '.join(map(str, filter(None, cores))) or None,
       'versions': {
           'python': ', '.join(map(str, filter(None, pythons))) or None,
           **{ours: run.versions.get(name)

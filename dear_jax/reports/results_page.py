@@ -28,7 +28,9 @@ python experiments/reproduce.py --collect              # this page, once more
 ```
 
 The runs are declared in `experiments/campaign.py`. The command can be stopped
-at any moment and goes on where it was.
+at any moment and goes on where it was. With the same commit and versions, on as
+many cores of the same kind of machine, a run has the same figures bit for bit;
+otherwise they differ by rounding, and after some steps by more.
 
 Scores are percent at size 64, on 100 test samples of every run, as means over
 seeds with their standard deviation (n - 1) where there are several. *Steps* are

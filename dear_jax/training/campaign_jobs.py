@@ -238,7 +238,8 @@ class Jobs:
       if self.states[entry.name].kind == campaigns.NEW and (
           campaigns.take_over(entry, runs)):
         self.states[entry.name] = campaigns.state_of(entry, runs)
-      origins.note(folder, self._commit)
+      origins.note(folder, self._commit,
+                   len(self._cores[slot]) if self._cores else None)
       words = [str(scripts / 'run.py'), f'--workdir={folder}']
       words += (['--resume'] if self.states[entry.name].kind == campaigns.BEGUN
                 else entry.flags(runs))

@@ -1,6 +1,6 @@
 # Copyright 2026 The dear_jax authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What code a run of a campaign was made with, noted when it is started."""
+"""What code and cores a run of a campaign has, noted when it is started."""
 
 import json
 import os
@@ -16,11 +16,23 @@ NAME = 'started.json'
 _CODE = ('dear_jax', 'experiments')
 
 
-def note(workdir: run_folder.PathLike, commit: Optional[str]) -> None:
-  """Notes in a run folder, which is made, that a run is begun or resumed."""
+def note(workdir: run_folder.PathLike, commit: Optional[str],
+         nb_cores: Optional[int] = None) -> None:
+  """Notes in a run folder, which is made, that a run is begun or resumed.
+
+  Args:
+    workdir: The run folder.
+    commit: That of the code.
+    nb_cores: How many it runs on, by default those of this process. XLA divides
+      sums among them, so that rounding depends on their number.
+  """
+  if nb_cores is None:
+    nb_cores = (len(os.sched_getaffinity(0))
+                if hasattr(os, 'sched_getaffinity') else os.cpu_count())
   os.makedirs(workdir, exist_ok=True)
   run_folder.write_json(workdir, NAME, [*read(workdir), {
-      'commit': commit, 'python': platform.python_version()}])
+      'commit': commit, 'python': platform.python_version(),
+      'cores': nb_cores}])
 
 
 def read(workdir: run_folder.PathLike) -> List[Any]:

@@ -499,7 +499,7 @@ def test_what_is_collected_of_a_run(tmp_path):
                     is_evaluated=True, align_to=str(tmp_path / 'nar'),
                     data_cache=str(tmp_path / 'cache'), train_steps=3000)
   origins.note(folder, 'abc')
-  origins.note(folder, 'def')
+  origins.note(folder, 'def', 3)
   with pace.PaceFile(folder, 0) as times:
     for step in range(10, 3001, 10):
       times.write({'step': step, 'timed': 9,
@@ -511,6 +511,8 @@ def test_what_is_collected_of_a_run(tmp_path):
   assert str(tmp_path) not in text and len(text) < 8_000
   found, = collected.read_all(tmp_path / 'out')
   assert found['commit'] == 'abc, def'
+  here, there = found['cores'].split(', ')
+  assert int(here) >= 1 and there == '3'
   assert found['versions']['dear_jax'] == '0.0.0'
   assert found['versions']['dm-clrs'] is None
   assert found['steps_a_second'] == {'first': 5.0, 'last': 2.5}
