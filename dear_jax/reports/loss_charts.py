@@ -5,6 +5,7 @@
 import dataclasses
 from typing import Any, Dict, List, Mapping, Sequence
 
+from dear_jax.reports import campaign_figures
 from dear_jax.reports import run_data
 
 
@@ -30,7 +31,7 @@ def tasks_of(comparison: Comparison, results: Mapping[str, Any],
              tasks: Sequence[str]) -> List[str]:
   """The tasks, of those given, of which both curves are there."""
   return [task for task in tasks if all(
-      _has_curve(results.get(_name(kind, task))) for kind in comparison.labels)]
+      _run(kind, task, results) for kind in comparison.labels)]
 
 
 def runs_of(comparison: Comparison, results: Mapping[str, Any],
@@ -40,7 +41,7 @@ def runs_of(comparison: Comparison, results: Mapping[str, Any],
   for kind, label in comparison.labels.items():
     lines: Dict[Any, Any] = {}
     for task in tasks:
-      loss = results[_name(kind, task)]['train_loss']
+      loss = _run(kind, task, results)['train_loss']
       lines['train', task] = [
           {'step': step, 'task_loss': value}
           for step, value in zip(loss['steps'], loss['values'])]
@@ -78,8 +79,11 @@ def draw(results: Mapping[str, Any], tasks: Sequence[str], folder: Any
   return written
 
 
-def _name(kind: str, task: str) -> str:
-  return f'{kind}_{task}_seed1'
+def _run(kind: str, task: str, results: Mapping[str, Any]) -> Any:
+  """The run of a kind, or the first steps of it if that is all there is."""
+  kinds = campaign_figures.OUR_DEAR if kind == 'dear' else (kind,)
+  found = (results.get(f'{name}_{task}_seed1') for name in kinds)
+  return next((x for x in found if _has_curve(x)), None)
 
 
 def _has_curve(result: Any) -> bool:

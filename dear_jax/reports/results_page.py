@@ -395,7 +395,9 @@ def _losses(results, entries) -> List[str]:
   """The charts of which both curves are there."""
   by_name = {x['name']: x for x in results}
   lines = ['', '## Training losses', '',
-           'Seed 1, the loss of the task without penalties.']
+           'Seed 1, the loss of the task without penalties, as means over a '
+           'hundredth of the run each. The curve of a DEAR ends where its '
+           'longest run with default settings does.']
   for comparison in loss_charts.COMPARISONS:
     tasks = loss_charts.tasks_of(comparison, by_name, tasks_of(entries))
     what = (f'![{comparison.title}](images/{comparison.file})' if tasks else
